@@ -21,7 +21,7 @@ build() {
   wait $builder || { tail -n 40 "$log"; echo "demo: the build failed; see $log" >&2; exit 1; }
 }
 
-say "Setting up and building the program: about 6 minutes with 2 cores the first time, $(nproc) are here; the rest takes seconds for the example table"
+say "Setting up and building the program: about 5 minutes with 2 cores the first time, $(nproc) are here; the rest takes seconds for the example table"
 bash tools/setup.sh
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 mkdir -p build

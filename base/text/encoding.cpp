@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 16;
+constexpr size_t kTextPiece = size_t{1} << 16;
 constexpr char32_t kNone = 0;
 
 // Windows-1252 from 0x80 to 0x9F (the WHATWG Encoding Standard's index, without the five controls it maps to
@@ -81,7 +81,7 @@ void to_utf8(Encoding from, std::string_view text, const std::string& file,
   for (size_t at = wide ? 2 : 0; at < text.size();) {
     if (wide) append_utf8(next_utf16(text, from == Encoding::utf16_big, at, file), piece);
     else append_utf8(windows_1252(static_cast<unsigned char>(text[at++])), piece);
-    if (piece.size() >= kPiece) put(piece), piece.clear();
+    if (piece.size() >= kTextPiece) put(piece), piece.clear();
   }
   if (!piece.empty()) put(piece);
 }

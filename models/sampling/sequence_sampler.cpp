@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kMaxBatch = 512, kBatchSteps = 1 << 16;
+constexpr int64_t kMaxSequences = 512, kBatchSteps = 1 << 16;
 
 class SequenceRows : public RowStream {
  public:
@@ -26,8 +26,9 @@ class SequenceRows : public RowStream {
         offset_(offset),
         end_(offset + count) {
     // At least two: with one row a bias and a batch have the same shape, and sums would be computed in another order.
-    batch_ = std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMaxBatch, kBatchSteps / model_->encoder.longest()),
-                                 2, std::max<int64_t>(count, 2));
+    batch_ =
+        std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMaxSequences, kBatchSteps / model_->encoder.longest()), 2,
+                            std::max<int64_t>(count, 2));
     Device& device = o.device ? *o.device : Device::processor();
     attributes_ = std::make_unique<AttributeSampler>(model_, batch_, o, team, monitor);
     method_ = model_->method();

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "base/text/json_fields.h"
 #include "tables/encoding/number_code.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
-#include "tables/sequence/key_maker.h"
-#include "tables/sequence/sequences.h"
+#include "tables/sequence/sequence_encoder_state.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
 namespace {
 
-constexpr int kFormat = 2;
 // Sequences of keys that have one length, from which each is learned as a row of its own. Fewer have more steps than
 // rows to learn from.
 constexpr int64_t kManySequences = 9000;
@@ -80,106 +76,6 @@ void widen(Column& c) {
 
 }  // namespace
 
-// The source of an output column.
-struct SequenceEncoder::State {
-  enum class Part { fixed, step };  // a column of the attributes, a column of the steps
-  struct Source {
-    Part part;
-    int column;
-    int start = -1;  // of a rising column, the column of the attributes with its first value
-  };
-
-  SequenceOptions options;
-  int longest = 0;
-  bool keyed = false, indexed = false, whole = false;
-  KeyMaker key;
-  std::string step_name;        // of the column that counts the steps, if there is no index
-  std::vector<Source> sources;  // of the columns after key and index
-  int length_at = 0;            // columns of the attributes; the start follows the length
-  int firsts_at = 0;            // of the attributes: the first values of options.firsts
-  int difference_at = 0;        // of the steps
-  StepCoding coding;
-  std::vector<StepPart> parts;  // of the spans of the steps
-  Encoder steps, attributes;
-  RowLayout layout;                // of the attributes and what follows them
-  int start_cycles = 0;            // of the first index, if it varies: spans after those of the attributes
-  std::vector<size_t> first_step;  // spans of the steps that follow these
-
-  std::string index_name() const { return indexed ? options.index : step_name; }
-  // keys what is regenerated or drawn within a bin
-  int64_t row_id(int64_t sequence, int64_t t, const GivenSteps* given) const {
-    return sequence * (given != nullptr ? kLongestSequence : longest) + t;
-  }
-
-  void place_attributes() {
-    length_at = static_cast<int>(options.statics.size());
-    firsts_at = length_at + (indexed ? 2 : 1) + static_cast<int>(options.rising.size());
-  }
-
-  void place_parts() {
-    for (const Span& span : steps.layout().spans) {
-      const auto column = static_cast<size_t>(span.column);
-      if (coding.empty()) parts.push_back(StepPart::always);
-      else if (coding.column_on_line(span.column) >= 0) parts.push_back(StepPart::line);
-      else if (column >= coding.columns().size()) parts.push_back(StepPart::first);
-      else parts.push_back(coding.columns()[column].start_at >= 0 ? StepPart::later : StepPart::always);
-    }
-    layout = attributes.layout();
-    const bool any_row = !coding.empty() && options.length > 0;
-    int first_of_step = static_cast<int>(attributes.schema().columns.size());
-    const bool starts = std::any_of(layout.spans.begin(), layout.spans.end(),
-                                    [&](const Span& span) { return span.column == length_at + 1; });
-    start_cycles = starts ? options.calendar.cycles() : 0;
-    for (int c = 0; c < start_cycles; ++c) {
-      const int width = options.calendar.width(c);
-      layout.spans.push_back({first_of_step++, Span::Part::category, layout.data_width, width, -1});
-      layout.data_width += width;
-    }
-    for (size_t k = 0; any_row && k < parts.size(); ++k) {
-      if (parts[k] == StepPart::later) continue;
-      Span s = steps.layout().spans[k];
-      s.column += first_of_step, s.cond_start = -1, s.start = layout.data_width;
-      layout.data_width += s.width;
-      layout.spans.push_back(s), first_step.push_back(k);
-    }
-  }
-  // An index, or its place in the grid, and that of the next step. `least`: between them.
-  double first_index(double start, const Column& index) const {
-    return options.grid.any() ? options.grid.place(start) : round_decimals(start, decimals_of(index));
-  }
-  double index_after(double before, double gap, double least, const Column& index) const {
-    double at = before + std::max(gap == gap ? gap : 1, least);  // missing if few keys have any
-    if (indexed && !options.grid.any()) at = round_decimals(at, decimals_of(index));
-    return at == before ? std::nextafter(at, INFINITY) : at;
-  }
-  // The least distance of two steps.
-  double least_gap(const Column& index) const { return !indexed || options.grid.any() ? 1 : written_unit(index); }
-
-  // The codes of the attributes alone of n sequences.
-  std::vector<int32_t> own_codes(const int32_t* codes, int64_t n) const {
-    const int own = attributes.layout().codes();
-    std::vector<int32_t> out;
-    for (int64_t i = 0; own > 0 && i < n; ++i)
-      out.insert(out.end(), codes + i * layout.codes(), codes + i * layout.codes() + own);
-    return out;
-  }
-
-  // False: one of the rising columns is no column of numbers of the steps.
-  bool find_rising(const Table& step_columns, const Table& attribute_columns) {
-    size_t found = 0;
-    for (Source& source : sources) {
-      if (source.part != Part::step) continue;
-      const Column& c = step_columns.columns[static_cast<size_t>(source.column)];
-      const auto at = std::find(options.rising.begin(), options.rising.end(), c.name);
-      if (at == options.rising.end()) continue;
-      source.start = length_at + (indexed ? 2 : 1) + static_cast<int>(at - options.rising.begin());
-      const Column& first = attribute_columns.columns[static_cast<size_t>(source.start)];
-      found += is_ordered(c) && is_ordered(first);
-    }
-    return found == options.rising.size();
-  }
-};
-
 SequenceEncoder::SequenceEncoder() : state_(std::make_unique<State>()) {}
 SequenceEncoder::~SequenceEncoder() = default;
 SequenceEncoder::SequenceEncoder(SequenceEncoder&&) noexcept = default;
@@ -219,6 +115,10 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, int64_t least_r
                 "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
                 "  Name static columns with `static`; fit a table of static columns only with `method=tvae`.");
   return out;
+}
+
+double SequenceEncoder::State::least_gap(const Column& index) const {
+  return !indexed || options.grid.any() ? 1 : written_unit(index);
 }
 
 EncodedSequences SequenceEncoder::encode(Sequences&& sequences, Team& team, const Monitor& monitor) const {
@@ -559,83 +459,6 @@ Table SequenceEncoder::schema() const {
     }
     out.columns.push_back(std::move(c));
   }
-  return out;
-}
-
-nlohmann::json SequenceEncoder::to_json() const {
-  const State& s = *state_;
-  nlohmann::json sources = nlohmann::json::array();
-  for (const State::Source& source : s.sources) {
-    if (source.part == State::Part::fixed && source.column >= s.firsts_at) sources.push_back(nullptr);
-    else sources.push_back(source.part == State::Part::step);
-  }
-  nlohmann::json out{{"format", kFormat},          {"length", s.options.length},
-                     {"stride", s.options.stride}, {"key", s.options.key},
-                     {"index", s.options.index},   {"statics", s.options.statics},
-                     {"longest", s.longest},       {"key_column", s.key.to_json()},
-                     {"step_column", s.step_name}, {"varies", std::move(sources)},
-                     {"steps", s.steps.to_json()}, {"attributes", s.attributes.to_json()}};
-  if (!s.options.rising.empty()) out["rising"] = s.options.rising;
-  if (!s.options.firsts.empty()) out["firsts"] = s.options.firsts;
-  if (s.whole) out["whole"] = true;
-  if (s.options.grid.any()) out["grid"] = s.options.grid.to_json();
-  if (s.options.calendar.any()) out["calendar"] = s.options.calendar.to_json();
-  if (!s.coding.empty()) out["coding"] = s.coding.to_json();
-  return out;
-}
-
-SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
-  const Fields f(json, "the encoder of its sequences");
-  if (const int64_t format = f.integer("format", 0, INT64_MAX); format != kFormat)
-    f.fail(fmt::format("is of format {}, and this version reads format {}", format, kFormat));
-  SequenceEncoder out;
-  State& s = *out.state_;
-  s.options.length = static_cast<int>(f.integer("length", 0, kLongestSequence));
-  s.options.stride = static_cast<int>(f.integer("stride", 1, INT32_MAX));
-  s.options.key = f.text("key"), s.options.index = f.text("index"), s.options.statics = f.texts("statics");
-  if (f.has("rising")) s.options.rising = f.texts("rising");
-  if (f.has("firsts")) s.options.firsts = f.texts("firsts");
-  s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
-  if (f.has("grid")) s.options.grid = IndexGrid::from_json(f.at("grid"));
-  if (f.has("calendar")) s.options.calendar = IndexCalendar::from_json(f.at("calendar"));
-  f.check(s.indexed || !(s.options.grid.any() || s.options.calendar.any()), "has a grid without an index");
-  s.place_attributes();
-  s.longest = static_cast<int>(f.integer("longest", 2, kLongestSequence));
-  s.whole = f.has("whole") && f.flag("whole");
-  s.key = KeyMaker::from_json(f.at("key_column"));
-  s.step_name = f.text("step_column");
-  s.steps = Encoder::from_json(f.at("steps"));
-  s.attributes = Encoder::from_json(f.at("attributes"));
-
-  const Table steps = s.steps.schema(), attributes = s.attributes.schema();
-  int fixed = 0, firsts = s.firsts_at;
-  for (const auto& varies : f.array("varies")) {
-    f.check(varies.is_boolean() || varies.is_null(), "\"varies\" holds something that is not true, false or null");
-    if (varies.is_null()) s.sources.push_back({State::Part::fixed, firsts++});
-    else
-      s.sources.push_back(varies.get<bool>() ? State::Source{State::Part::step, s.difference_at++}
-                                             : State::Source{State::Part::fixed, fixed++});
-  }
-  f.check(fixed == s.length_at && firsts == s.firsts_at + static_cast<int>(s.options.firsts.size()) &&
-              attributes.columns.size() == static_cast<size_t>(firsts),
-          "has attributes that do not fit its columns");
-  size_t own_steps = steps.columns.size();
-  if (f.has("coding")) {
-    s.coding = StepCoding::from_json(f.at("coding"), steps, attributes);
-    own_steps = s.coding.columns().size();
-    const auto& spans = s.steps.layout().spans;
-    f.check(s.steps.layout().alphas() == 0 && s.attributes.layout().alphas() == 0 && !spans.empty(),
-            "has coded steps that are no choices");
-  }
-  f.check(static_cast<int>(own_steps) == s.difference_at + (s.indexed ? 1 : 0),
-          "has steps that do not fit its columns");
-  s.place_parts();
-  f.check(s.find_rising(steps, attributes), "has rising columns that are no numbers of its steps");
-  f.check(s.steps.layout().data_width > 0, "has no column that varies");
-  f.check(is_count(attributes.columns[static_cast<size_t>(s.length_at)]), "has a length that is not an integer");
-  f.check(!s.indexed || (is_ordered(attributes.columns[static_cast<size_t>(s.length_at) + 1]) &&
-                         is_ordered(steps.columns[own_steps - 1])),
-          "has an index that is no number");
   return out;
 }
 

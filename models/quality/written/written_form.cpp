@@ -20,8 +20,7 @@ namespace {
 constexpr int kMaxDecimals = 8;      // more are "8 or more decimals": measured or computed numbers
 constexpr double kRecurring = 0.9;   // minimum share of real rows whose value occurs in another row
 constexpr int64_t kSortedRows = 20;  // fewer may be sorted by chance
-constexpr double kDay = kSecondsPerDay;
-constexpr int64_t kWithheld = -1;  // a row to which a form does not apply
+constexpr int64_t kWithheld = -1;    // a row to which a form does not apply
 
 using Counts = std::map<int64_t, std::array<int64_t, 2>>;
 
@@ -68,7 +67,7 @@ std::string digits_name(int64_t level) {
   return fmt::format("multiples of {:g}", (of == 2 ? 25 : of == 1 ? 5 : 1) * std::pow(10.0, -decimals));
 }
 
-constexpr std::array<std::pair<double, const char*>, 6> kTimes{{{kDay, "at midnight"},
+constexpr std::array<std::pair<double, const char*>, 6> kTimes{{{kSecondsPerDay, "at midnight"},
                                                                 {3600, "at full hours"},
                                                                 {900, "at quarters of an hour"},
                                                                 {300, "at multiples of 5 minutes"},
@@ -87,7 +86,7 @@ constexpr std::array<const char*, 5> kDays{"on 1 January", "on 31 December", "on
                                            "on the last of a month", "on other days of the month"};
 
 int64_t day_of(double seconds) {
-  const Civil d = civil_from_days(day_in_calendar(seconds / kDay));
+  const Civil d = civil_from_days(day_in_calendar(seconds / kSecondsPerDay));
   if (d.day == 1) return d.month == 1 ? 0 : 2;
   if (!is_day(d.year, d.month, d.day + 1)) return d.month == 12 ? 1 : 3;
   return 4;
@@ -110,7 +109,7 @@ class ColumnForms {
       count("time", at(time_of),
             [](int64_t l) { return l < 6 ? kTimes[static_cast<size_t>(l)].second : "at fractions of a second"; });
       count("day", at(day_of), [](int64_t l) { return kDays[static_cast<size_t>(l)]; });
-      count("weekday", at([](double s) -> int64_t { return weekday_of(day_in_calendar(s / kDay)); }),
+      count("weekday", at([](double s) -> int64_t { return weekday_of(day_in_calendar(s / kSecondsPerDay)); }),
             [](int64_t l) { return kWeekdays[static_cast<size_t>(l)]; });
     } else {
       count("digits", digits_of, digits_name);

@@ -16,9 +16,9 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kBatch = 4096, kBlock = 1024;  // candidates generated, and rows completed, at a time
-constexpr int64_t kMaxBatch = 1 << 15;           // candidates; the given cells of their rows fit into memory
-constexpr int kNearestOf = 256;                  // candidates per row if the method cannot weight them
+constexpr int64_t kGivenBatch = 4096, kGivenBlock = 1024;  // candidates generated, and rows completed, at a time
+constexpr int64_t kMaxGivenBatch = 1 << 15;                // candidates; the given cells of their rows fit into memory
+constexpr int kNearestOf = 256;                            // candidates per row if the method cannot weight them
 constexpr double kEmpty = 1e3;     // distance of a missing cell that must be filled: larger than all others
 constexpr uint32_t kResample = 1;  // use of Purpose::propose; CTGAN's conditions are use 0
 
@@ -78,7 +78,7 @@ class Given : public GivenStream {
 
   bool next(Table& batch) override {
     if (next_ >= cells_.rows()) return false;
-    const int64_t first = next_, n = std::min(cells_.rows() - first, kBlock);
+    const int64_t first = next_, n = std::min(cells_.rows() - first, kGivenBlock);
     std::vector<Row> rows(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) {
       Row& r = rows[static_cast<size_t>(i)];
@@ -109,7 +109,7 @@ class Given : public GivenStream {
     method_ = model_->method();
     generator_ = method_->given_generator(model_->kept, options_.seed, team_);
     if (generator_ == nullptr) plain_ = method_->row_generator(model_->kept, {}, options_.seed, team_);
-    const int64_t wanted = options_.batch > 0 ? std::min<int64_t>(options_.batch, kMaxBatch) : kBatch;
+    const int64_t wanted = options_.batch > 0 ? std::min<int64_t>(options_.batch, kMaxGivenBatch) : kGivenBatch;
     batch_ = std::max<int64_t>(std::min(wanted, cells_.rows() * first_candidates()), 2);
     Device& device = options_.device ? *options_.device : Device::processor();
     program_ = compile({team_, options_.seed, device, {}, options_.precision}, Purpose::sample,
@@ -353,7 +353,7 @@ class Given : public GivenStream {
   std::unique_ptr<GivenGenerator> generator_;  // null: the method has none, and plain_ is used
   std::unique_ptr<RowGenerator> plain_;        // without generator_
   std::unique_ptr<Program> program_;
-  int64_t batch_ = kBatch, width_ = 0, code_width_ = 0, alpha_width_ = 0, next_ = 0;
+  int64_t batch_ = kGivenBatch, width_ = 0, code_width_ = 0, alpha_width_ = 0, next_ = 0;
   std::vector<int32_t> identity_;
   GivenCells given_;
   GivenReport report_;
