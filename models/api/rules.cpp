@@ -17,6 +17,7 @@ tessera_status tessera_find_rules(const tessera_context* context, const tessera_
     api::Call call(context);  // tessera::Call is an op of a program
     Table table = import_table(incoming, types, fit, call);
     const int64_t count = table.rows;
+    fit = with_sequences(std::move(fit), table, call.monitor());
     const Rules rules = take_rules(table, fit, call.team(), call.monitor());
     out = give_json({{"rows", count}, {"rules", rules.describe()}});
   });

@@ -41,7 +41,7 @@ Rules take_rules(Table& table, const FitOptions& options, Team& team, const Moni
   const SequenceOptions& s = options.sequences;
   if (options.of_sequences()) {
     asked.by_rejection = false, asked.steps = true, asked.orders = !options.codes_steps();
-    asked.statics = s.find_statics && s.statics.empty() ? static_columns(table, s) : s.statics;
+    asked.statics = s.statics;
     asked.excluded = {s.key, s.index};
     asked.key = s.key, asked.index = s.index;
   }
@@ -178,6 +178,11 @@ void tell_coding(const StepCoding& coding, const Monitor& monitor) {
 
 }  // namespace
 
+FitOptions with_sequences(FitOptions options, const Table& table, const Monitor& monitor) {
+  if (!options.of_sequences()) return options;
+  return with_statics(with_index(std::move(options), table, monitor), table, monitor);
+}
+
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const nlohmann::json& own,
                           const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
   RowModel& model = begin<RowModel>(state, table, options, monitor);
@@ -201,8 +206,7 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& asked, Team& team,
                                    const Monitor& monitor) {
   SequenceModel& model = begin<SequenceModel>(state, table, asked, monitor);
-  FitOptions options =
-      in_source(asked, [&] { return with_statics(with_index(asked, table, monitor), table, monitor); });
+  FitOptions options = in_source(asked, [&] { return with_sequences(asked, table, monitor); });
   report_lost_formats(options.sequences, table, monitor);
   const nlohmann::json own = own_numbers(table);
   Rules rules = take_rules(table, options, team, monitor);

@@ -5,7 +5,9 @@
 
 namespace tessera {
 
-// Finds the rules of a table and reduces the table by them.
+// Of sequences: with the index and the static columns that the table says, where none are named.
+FitOptions with_sequences(FitOptions options, const Table& table, const Monitor& monitor);
+// Finds the rules of a table and reduces the table by them. Of sequences: with_sequences().
 Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
 // The columns with their own minimum number of rows or keys per stored value, before rules reduce the table.
 nlohmann::json own_numbers(const Table& table);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "engine/run/compile.h"
 #include "models/sampling/identities.h"
+#include "models/sampling/shown.h"
 
 namespace tessera {
 namespace {
@@ -44,15 +45,14 @@ AttributeSampler::AttributeSampler(std::shared_ptr<const SequenceModel> model, i
     codes_.resize(static_cast<size_t>(batch_ * encoder.attributes().codes()));
   }
   if (!options.where.empty() || !model_->rules.checked().empty()) parse(options.where);
-  failed_.assign(where_.terms.size(), 0);
+  failed_.assign(where_.terms.size() + breaks_.size(), 0);
 }
 
 void AttributeSampler::parse(const std::string& where) {
   const std::vector<Candidate> first{{0, 0}};
   run(first);
   const Table schema = rows_of(first);
-  for (const std::string& rule : model_->rules.checked())
-    for (WhereTerm& term : parse_where(rule, schema, "Rule").terms) where_.terms.push_back(std::move(term));
+  for (const std::string& rule : model_->rules.checked()) breaks_.push_back(broken_where(rule, schema));
   if (where.empty()) return;
   std::vector<std::string> names;
   bool starts = false;
@@ -61,8 +61,7 @@ void AttributeSampler::parse(const std::string& where) {
     starts |= c.name.starts_with(start_of(""));
   }
   try {
-    Where asked = parse_where(where, schema);
-    where_.terms.insert(where_.terms.begin(), asked.terms.begin(), asked.terms.end());
+    where_ = parse_where(where, schema);
   } catch (const Error& e) {
     const std::string column = column_of_steps(where, schema);
     throw Error(
@@ -108,10 +107,18 @@ Table AttributeSampler::rows_of(const std::vector<Candidate>& candidates) const 
 
 std::vector<char> AttributeSampler::meeting(const std::vector<Candidate>& candidates) {
   std::vector<char> keep(candidates.size(), 1);
-  if (where_.empty()) return keep;
-  std::vector<int64_t> failed;
-  match_where(where_, rows_of(candidates), keep, failed);
+  if (any_row()) return keep;
+  const Table rows = rows_of(candidates);
+  std::vector<int64_t> failed, unused;
+  match_where(where_, rows, keep, failed);
   for (size_t t = 0; t < failed.size(); ++t) failed_[t] += failed[t];
+  std::vector<char> broken;
+  for (size_t rule = 0; rule < breaks_.size(); ++rule) {
+    match_where(breaks_[rule], rows, broken, unused);
+    failed_[where_.terms.size() + rule] += std::count(broken.begin(), broken.end(), 1);
+    for (size_t i = 0; i < broken.size(); ++i)
+      if (broken[i] != 0) keep[i] = 0;
+  }
   seen_ += static_cast<int64_t>(candidates.size());
   return keep;
 }
@@ -141,7 +148,7 @@ Table AttributeSampler::draw(const std::vector<int64_t>& sequences) {
   while (!pending.empty()) {
     monitor_.check_cancelled("sample");
     // as many attempts for each as fit into a batch; without a condition one suffices
-    const int64_t each = where_.empty() ? 1 : std::max<int64_t>(batch_ / static_cast<int64_t>(pending.size()), 1);
+    const int64_t each = any_row() ? 1 : std::max<int64_t>(batch_ / static_cast<int64_t>(pending.size()), 1);
     std::vector<Candidate> candidates;
     for (const int64_t p : pending)
       for (int64_t k = 0; k < each; ++k)
@@ -174,7 +181,10 @@ void AttributeSampler::give_up(int64_t sequence, int64_t tries) const {
       fmt::format(
           "`where`: none of {1} candidates for sequence {0} satisfied it.\n  The rare term is \"{2}\": {3} of {4} "
           "candidates satisfied it. Relax the condition, or allow more candidates with `max_tries`.",
-          sequence, tries, where_.terms[rarest].text, seen_ - failed_[rarest], seen_));
+          sequence, tries,
+          rarest < where_.terms.size() ? where_.terms[rarest].text
+                                       : model_->rules.checked()[rarest - where_.terms.size()],
+          seen_ - failed_[rarest], seen_));
 }
 
 }  // namespace tessera

@@ -32,6 +32,7 @@ class AttributeSampler {
   std::vector<char> meeting(const std::vector<Candidate>& candidates);
   void take(int64_t to, int64_t candidate);
   void repeat_last(int64_t sequences);
+  bool any_row() const { return where_.empty() && breaks_.empty(); }
   [[noreturn]] void give_up(int64_t sequence, int64_t tries) const;
 
   std::shared_ptr<const SequenceModel> model_;
@@ -39,6 +40,7 @@ class AttributeSampler {
   uint64_t seed_;
   int64_t batch_, most_tries_;
   Where where_;
+  std::vector<Where> breaks_;  // what breaks a checked rule
   std::unique_ptr<RowMethod> method_;
   std::unique_ptr<RowGenerator> generator_;
   std::unique_ptr<Program> program_;  // null: nothing varies between sequences
@@ -47,7 +49,7 @@ class AttributeSampler {
   std::vector<int32_t> codes_, candidate_codes_;  // [batch, codes]
   std::vector<float> features_;
   int64_t candidates_ = 0, seen_ = 0;
-  std::vector<int64_t> failed_;  // candidates that violate each term
+  std::vector<int64_t> failed_;  // candidates that violate each term, then each rule
 };
 
 }  // namespace tessera

@@ -111,4 +111,13 @@ void limit_digits(Column& column) {
   column.format = f.text();
 }
 
+void allow_digits(Column& column, int decimals) {
+  column.decimals = std::max(column.decimals, decimals);
+  NumberFormat f;
+  if (!NumberFormat::parse(column.format, f) || f.exponent > 0 || f.most >= column.decimals) return;
+  if (f.least == f.most) f.least = column.decimals;
+  f.most = column.decimals;
+  column.format = f.text();
+}
+
 }  // namespace tessera

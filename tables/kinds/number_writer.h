@@ -37,5 +37,7 @@ void round_as_written(Column& column);
 
 // Takes digits beyond the column's decimals out of its format.
 void limit_digits(Column& column);
+// For numbers with more digits than the column's: zeros at the end stand if they did.
+void allow_digits(Column& column, int decimals);
 
 }  // namespace tessera

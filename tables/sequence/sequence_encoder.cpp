@@ -453,8 +453,10 @@ Table SequenceEncoder::schema() const {
       c.name = s.options.firsts[static_cast<size_t>(source.column - s.firsts_at)];
     if (source.start >= 0) {
       const std::string name = std::move(c.name);
+      const int digits = c.decimals;  // of the differences: first values may have fewer
       c = attributes.columns[static_cast<size_t>(source.start)];
       c.name = name;
+      if (is_quantity(c.type)) allow_digits(c, digits);
       widen(c);
     }
     out.columns.push_back(std::move(c));

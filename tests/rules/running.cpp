@@ -174,6 +174,54 @@ TEST(Running, CountsTheTimeThatHasPassed) {
   }
 }
 
+// What the step before was, a text and a number; the highest score so far, which the first step has, and the lowest, which
+// began before it; and what adds up of a column that another rule computes.
+TEST(Running, CarriesWhatTheStepsBeforeSay) {
+  constexpr const char* kStates[] = {"new", "open", "waiting", "closed"};
+  const auto state = [&](int64_t i) { return kStates[static_cast<size_t>(whole_between(i, 1, 0, 3))]; };
+  const auto score = [](int64_t i) { return whole_between(i, 2, 0, 999); };
+  const auto so_far = [&](int64_t i, double begin, bool most) {
+    for (int64_t k = i - i % 6; k <= i; ++k) begin = most ? std::max(begin, score(k)) : std::min(begin, score(k));
+    return begin;
+  };
+  const auto coins = [](int64_t i) { return 5 * whole_between(i, 4, 0, 9); };
+  Table t = with_keys(
+      6, {texts_by("state", kRows, state),
+          texts_by("was", kRows, [&](int64_t i) { return i % 6 == 0 ? "none" : state(i - 1); }),
+          whole_by("score", kRows, score),
+          whole_by("last", kRows, [&](int64_t i) { return i % 6 == 0 ? kMissing : score(i - 1); }),
+          whole_by("best", kRows, [&](int64_t i) { return so_far(i, -1, true); }),
+          whole_by("worst", kRows, [&](int64_t i) { return so_far(i, whole_between(i / 6, 5, 100, 900), false); }),
+          whole_by("stars", kRows, [&](int64_t i) { return coins(i) / 5; }), whole_by("coins", kRows, coins),
+          summed("purse", 6, opening<24>, coins)});
+  Table learned = t;
+  RuleOptions o = of_accounts();
+  o.by_rejection = false;
+  const Rules rules = reduced(learned, o);
+  expect_among(said(rules),
+               {"was = state of the step before", "last = score of the step before",
+                "best = greatest(best of the step before, score)", "worst = least(worst of the step before, score)",
+                "purse = purse of the step before + coins"});
+  const std::vector<std::string> firsts = rules.firsts();
+  for (Column& c : learned.columns)
+    for (int64_t i = 0; std::ranges::find(firsts, c.name) != firsts.end() && i < kRows; ++i)
+      if (i % 6 != 0) c.copy_cell(static_cast<size_t>(i - i % 6), static_cast<size_t>(i));
+  expect_restored(Rules::from_json(rules.to_json()), learned, t);
+  Table wrong = t;
+  for (Column& c : wrong.columns) {
+    if (c.name == "was") c.copy_cell(8, 9);
+    if (c.name == "best" || c.name == "worst" || c.name == "last") c.numbers[9] += 1;
+  }
+  for (const FoundRule& f : rules.found())
+    if (f.rule->kind() == std::string_view("carried")) {
+      const std::vector<char> broken = f.rule->broken(wrong, learned);
+      EXPECT_GE(std::count(broken.begin(), broken.end(), 1), 1) << f.rule->text();
+      EXPECT_EQ(broken[9], 1) << f.rule->text();
+    }
+  for (const std::string& rule : said(found(wrong, o)))
+    EXPECT_EQ(rule.find("of the step before,"), std::string::npos) << rule;
+}
+
 TEST(Running, RoundTripsRows) {
   Table t = accounts();
   const Rules rules = reduced(t, of_accounts());

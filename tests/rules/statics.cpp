@@ -91,5 +91,24 @@ TEST(Statics, GivenRulesAreOfThemOrComputeStepsFromThem) {
   EXPECT_TRUE(thrown([&] { (void)Rules::find(t, o, team, Monitor{}); }).says("is the key, the index or static"));
 }
 
+// Half of the orders have no limit: they break no rule about it.
+TEST(Statics, MissingCellsBreakNoRuleThatIsChecked) {
+  Table t = without(without(shipments(), "cost"), "settled");
+  t.columns.push_back(whole_by("limit", t.rows, [](int64_t i) {
+    return uniform(i / kSteps, 45) < 0.5 ? kMissing : whole_between(i / kSteps, 46, 5, 20);
+  }));
+  FitOptions o;
+  o.method = "made";
+  apply_preset(o);
+  set(o, "epochs", "1"), set(o, "hidden_dim", "32");
+  o.sequences.key = "order", o.sequences.index = "n", o.sequences.find_statics = true;
+  o.rules.find = false, o.rules.given = {"limit <= 20"};
+  const Table rows = sample(fit(t, o), 60);
+  int64_t missing = 0;
+  for (int64_t i = 0; i < rows.rows; ++i) missing += column(rows, "limit").is_missing(i);
+  EXPECT_GT(missing, rows.rows / 5);
+  EXPECT_LT(missing, rows.rows * 4 / 5);
+}
+
 }  // namespace
 }  // namespace tessera::whole

@@ -323,6 +323,16 @@ std::vector<StoredCase> cases() {
                         p.whole("since", [=](int64_t i) { return when(i) - when(i - i % kRowsPerKey); })};
        },
        "", false},
+      {"carried",  // the highest score so far
+       [=](const Planting& p) {
+         const auto score = [](int64_t i) { return whole_between(i, 3, 0, 5000); };
+         return Columns{p.whole("score", score), p.whole("best", [=](int64_t i) {
+                          double x = 0;
+                          for (int64_t k = i - i % kRowsPerKey; k <= i; ++k) x = std::max(x, score(k));
+                          return x;
+                        })};
+       },
+       "", false},
       {"rising",
        [=](const Planting& p) {
          return Columns{p.decimals("reading", 1, [&](int64_t i) {

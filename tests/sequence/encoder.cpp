@@ -74,6 +74,29 @@ TEST(SequenceEncoder, WhatWentInComesBack) {
   EXPECT_EQ(back.columns[8].name, "lab");
 }
 
+// First values of a meter are whole hundreds, its readings have two digits.
+TEST(SequenceEncoder, SumsHaveTheDigitsOfTheirDifferences) {
+  SequenceOptions o = keyed("meter");
+  o.rising = {"reading"};
+  std::vector<std::string> meters;
+  std::vector<double> readings;
+  for (int i = 0; i < 200; ++i) {
+    meters.push_back("m" + std::to_string(i / 10));
+    readings.push_back(100 * (1 + i / 10) + (i % 10) * 0.37);
+  }
+  Column reading = numbers("reading", ColumnType::decimal, readings);
+  reading.decimals = 2, reading.format = "0.##";
+  for (const auto& [limited, kept] : {std::pair{"0.#", "0.##"}, {"0.0", "0.00"}, {"", ""}}) {
+    Team team(1);
+    Sequences s = cut(table({texts("meter", meters), reading}), o);
+    for (Column& c : s.attributes.columns)
+      if (c.name == start_of("reading")) c.decimals = 1, c.format = limited;  // as protection leaves it
+    const Column c = *SequenceEncoder::fit(s, 5, 7, team, Monitor{}).schema().find("reading");
+    EXPECT_EQ(c.decimals, 2);
+    EXPECT_EQ(c.format, kept);
+  }
+}
+
 TEST(SequenceEncoder, KeysAreMadeAnew) {
   const Table t = visits();
   const Table back = decode(encode(Table(t), keyed("patient", "date", {"sex", "born"})));

@@ -20,6 +20,7 @@
 #include "tables/rules/kinds/cycle.h"
 #include "tables/rules/kinds/form.h"
 #include "tables/rules/kinds/function.h"
+#include "tables/rules/kinds/running.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/sequence/sequences.h"
 #include "tables/table/decimals.h"
@@ -76,6 +77,7 @@ class RuleFinder {
       }
       if (options_.by_rejection && options_.orders && !waiting_.empty()) check_orders_of_computed();
       const std::vector<FoundRule> missing = find_missing(with_computed());
+      find_sums_of_computed();
       reduce_waiting();
       if (options_.by_rejection) {
         std::vector<FoundRule> usual = find_usual_sums(search());
@@ -299,6 +301,32 @@ class RuleFinder {
     if (!options_.by_rejection) return;
     keep(find_spelled(search()));
     exhaust(find_functions, find_lines_of);
+  }
+
+  // Running sums, and what the step before says, of columns that other rules compute, while those are in the table.
+  // No rule computes from such a sum.
+  void find_sums_of_computed() {
+    if (!options_.steps || waiting_.empty()) return;
+    const auto fits = [&](const FoundRule& f) {
+      const std::string target = f.rule->column();
+      return (f.rule->kind() == std::string_view(RunningData::kKind) ||
+              f.rule->kind() == std::string_view(CarriedData::kKind)) &&
+             std::ranges::none_of(waiting_.all(), [&](const auto& w) { return has(w.columns, target); }) &&
+             std::ranges::any_of(f.rule->columns(table_),
+                                 [&](const std::string& name) { return waiting_.find(name) != nullptr; });
+    };
+    const std::vector<FoundRule> found = find_running(with_computed());
+    for (size_t k = 0; k < found.size(); ++k) {
+      if (!fits(found[k])) continue;
+      const TableRule& sum = *found[k].rule;
+      const std::vector<std::string> columns = sum.columns(table_);
+      const auto at = static_cast<std::ptrdiff_t>(waiting_.make_place(sum.column(), columns));
+      reduce_now(sum, own_least(columns));
+      out_.found_.insert(out_.found_.begin() + at, found[k]);
+      if (k > 0 && found[k - 1].rule->kind() == std::string_view(FloorData::kKind))  // of this sum
+        out_.found_.insert(out_.found_.begin() + at, found[k - 1]);
+    }
+    leave_out(out_.firsts());
   }
 
   // And what follows from the bands of a sum, unless a sum is by it.

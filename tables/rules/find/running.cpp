@@ -1,6 +1,7 @@
 // Numbers of sequences that change from step to step by other columns: a sum of up to three, a product of two, or one
-// whose sign follows from a category (deposit, withdrawal). An amount that is missing counts as 0. And numbers that
-// count the time from the step before, or from the first one.
+// whose sign follows from a category (deposit, withdrawal). An amount that is missing counts as 0. Numbers that count
+// the time from the step before, or from the first one; columns that repeat what another one was at the step before,
+// and greatest and least values so far.
 #include "tables/rules/kinds/running.h"
 
 #include <algorithm>
@@ -80,8 +81,9 @@ class RunningSearch {
       own.push_back(late.rule);
       out.insert(late.of_sum ? out.begin() : out.end(), own.begin(), own.end());
     }
-    for (const auto* later : {&out, &passed}) computed.insert(computed.end(), later->begin(), later->end());
-    return computed;
+    std::vector<FoundRule> all = carried();
+    for (const auto* later : {&computed, &out, &passed}) all.insert(all.end(), later->begin(), later->end());
+    return all;
   }
 
  private:
@@ -161,6 +163,65 @@ class RunningSearch {
       return {};
     const auto evidence = search_.evidence_of(holds, 10.0 * static_cast<double>(parts_.size()));
     if (!evidence) return {};
+    data.target = head_of(c);
+    return FoundRule{make_rule(std::move(data)), *evidence};
+  }
+
+  // Of any other column, sums among them: these rules are restored last.
+  std::vector<FoundRule> carried() {
+    const std::vector<int> columns = search_.usable_columns(kMaxRunningParts, [](const Column& c) {
+      return is_ordered(c) || (has_texts(c) && c.type != ColumnType::identifier);
+    });
+    std::vector<FoundRule> out;
+    std::vector<int> targets, sources;
+    const auto in = [](const std::vector<int>& all, int j) { return std::ranges::find(all, j) != all.end(); };
+    for (const int target : columns)
+      for (const int of : columns)
+        for (const std::string_view how : CarriedData::kHows) {
+          if (of == target || is_taken(target) || in(sources, target) || in(targets, of)) continue;
+          auto found = carried_of(target, of, {{}, search_.column(of).name, std::string(how), false, steps_});
+          if (!found) continue;
+          out.push_back(std::move(*found));
+          targets.push_back(target), sources.push_back(of), taken_.push_back(target);
+        }
+    return out;
+  }
+  // A row in which nothing has changed since the step before tells nothing, unless it breaks the rule.
+  std::optional<FoundRule> carried_of(int target, int of, CarriedData data) const {
+    const Column &c = search_.column(target), &source = search_.column(of);
+    const bool copies = data.how == CarriedData::kHows[0], greatest = data.how == CarriedData::kHows[1];
+    if (c.type != source.type && !(is_quantity(c) && is_quantity(source))) return {};
+    if (!copies && (!is_ordered(c) || !is_complete(c) || !is_complete(source))) return {};
+    const std::vector<int32_t> codes = codes_in(c, source);
+    const auto said = [&](int64_t row) {
+      if (source.is_missing(row)) return kMissing;
+      const double x = source.key(static_cast<size_t>(row));
+      return is_numeric(source.type) ? x : codes[static_cast<size_t>(x)];
+    };
+    const auto cell = [&](int64_t row) { return c.is_missing(row) ? kMissing : c.key(static_cast<size_t>(row)); };
+    const auto equal = [&](double x, double y) { return is_numeric(c.type) ? same_number(x, y, c) : x == y; };
+    const auto expected = [&](int64_t row) {
+      if (copies) return said(before(row));
+      return greatest ? std::max(cell(before(row)), said(row)) : std::min(cell(before(row)), said(row));
+    };
+    const auto holds = [&](int64_t row, int64_t other) {
+      if (before(row) < 0 || before(other) < 0) return -1;
+      const double is = cell(other), by = expected(row);
+      if (is != is || by != by) return is != is && by != by ? -1 : 0;
+      if (!equal(is, by)) return 0;
+      return row == other && equal(by, copies ? said(row) : cell(before(row))) ? -1 : 1;
+    };
+    for (const int64_t row : rows_)
+      if (holds(row, row) == 0) return {};
+    const auto evidence = search_.evidence_of(
+        holds, 3.0 * static_cast<double>(search_.columns()) * static_cast<double>(search_.columns()));
+    if (!evidence) return {};
+    data.begins = !copies;
+    for (int64_t row = 0; !copies && row < search_.table.rows; ++row) {
+      if (before(row) >= 0) continue;
+      if (greatest ? cell(row) < said(row) : cell(row) > said(row)) return {};
+      data.begins &= cell(row) == said(row);
+    }
     data.target = head_of(c);
     return FoundRule{make_rule(std::move(data)), *evidence};
   }

@@ -34,7 +34,8 @@ constexpr RuleKind kRuleKinds[] = {
     kKindOf<MissingData>,  kKindOf<GridData>,   kKindOf<MonthData>,   kKindOf<RateData>,       kKindOf<RepeatData>,
     kKindOf<CycleData>,    kKindOf<RisingData>, kKindOf<FallingData>, kKindOf<FormData>,       kKindOf<FunctionData>,
     kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>, kKindOf<ComposedData>,   kKindOf<FilledData>,
-    kKindOf<HeldData>,     kKindOf<LookupData>, kKindOf<FloorData>,   kKindOf<WeekdayData>,    kKindOf<ElapsedData>};
+    kKindOf<HeldData>,     kKindOf<LookupData>, kKindOf<FloorData>,   kKindOf<WeekdayData>,    kKindOf<ElapsedData>,
+    kKindOf<CarriedData>};
 
 }  // namespace
 

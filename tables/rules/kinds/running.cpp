@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tables/expression/arithmetic.h"
 #include "tables/kinds/kind.h"
@@ -154,6 +155,62 @@ class ElapsedRule : public RuleOf<ElapsedData> {
   }
 };
 
+class CarriedRule : public RuleOf<CarriedData> {
+ public:
+  using RuleOf::RuleOf;
+
+  std::string text() const override {
+    const std::string name = quoted_name(column()), of = quoted_name(data_.of);
+    return copies() ? fmt::format("{} = {} of the step before", name, of)
+                    : fmt::format("{0} = {1}({0} of the step before, {2})", name, data_.how, of);
+  }
+  std::vector<std::string> columns(const Table&) const override { return {column(), data_.of}; }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    const Column &c = column_of(rows, column()), &of = column_of(rows, data_.of);
+    const std::vector<int32_t> before = steps_before(rows, data_.steps), codes = codes_in(c, of);
+    std::vector<char> out(static_cast<size_t>(rows.rows));
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (before[i] < 0 || c.is_missing(static_cast<int64_t>(i))) continue;
+      const auto at = static_cast<size_t>(before[i]);
+      if (!copies()) out[i] = !same_number(c.numbers[i], further(c.numbers[at], of.numbers[i]), data_.target);
+      else if (of.is_missing(before[i])) continue;
+      else if (is_numeric(c.type)) out[i] = !same_number(c.numbers[i], of.numbers[at], data_.target);
+      else out[i] = c.codes[i] != codes[static_cast<size_t>(of.codes[at])];
+    }
+    return out;
+  }
+  // Rows of a sequence are adjacent.
+  void restore(Table& rows) const override {
+    const Column &key = column_of(rows, data_.steps.key), &of = column_of(rows, data_.of);
+    Column& c = copies() ? column_of(rows, column()) : numbers_of(rows, column());
+    if (has_texts(c) != has_texts(of) || has_texts(c) != has_texts(data_.target))
+      refuse_rule("the column \"" + column() + "\" is of another type");
+    CellCopy cells(of, c);
+    for (size_t i = 0; i < static_cast<size_t>(rows.rows); ++i) {
+      const bool first = i == 0 || key.key(i) != key.key(i - 1);
+      if (copies()) {
+        if (first) continue;
+        if (of.is_missing(static_cast<int64_t>(i) - 1)) c.set_missing(i);
+        else cells.copy(i - 1, i);
+      } else if (first && data_.begins) {
+        c.numbers[i] = of.numbers[i];
+      } else {
+        c.numbers[i] = rounded(further(c.numbers[first ? i : i - 1], of.numbers[i]), digits_of(data_.target));
+      }
+    }
+    Column made = std::move(c);
+    c = data_.target;
+    c.numbers = std::move(made.numbers), c.codes = std::move(made.codes), c.values = std::move(made.values);
+    c.reason = text();
+  }
+
+ private:
+  bool copies() const { return data_.how == CarriedData::kHows[0]; }
+  double further(double so_far, double x) const {
+    return data_.how == CarriedData::kHows[1] ? std::fmax(so_far, x) : std::fmin(so_far, x);
+  }
+};
+
 class FloorRule : public RuleOf<FloorData> {
  public:
   using RuleOf::RuleOf;
@@ -188,6 +245,7 @@ class FloorRule : public RuleOf<FloorData> {
 }  // namespace
 
 RulePtr make_rule(ElapsedData data) { return std::make_shared<ElapsedRule>(std::move(data)); }
+RulePtr make_rule(CarriedData data) { return std::make_shared<CarriedRule>(std::move(data)); }
 RulePtr make_rule(FloorData data) { return std::make_shared<FloorRule>(std::move(data)); }
 RulePtr make_rule(RunningData data) { return std::make_shared<RunningRule>(std::move(data)); }
 
@@ -195,6 +253,11 @@ void RunningData::check(const Fields& f) const { f.check(is_quantity(target.type
 
 void ElapsedData::check(const Fields& f) const {
   f.check(is_quantity(target.type) && units > 0, "has an elapsed time of no numbers");
+}
+
+void CarriedData::check(const Fields& f) const {
+  f.check(std::ranges::find(kHows, how) != std::end(kHows) && (how == kHows[0] || is_ordered(target)),
+          "has a step before that says \"" + how + "\"");
 }
 
 void write_field(nlohmann::json& out, const char* name, const RulePtr& change) { out[name] = change->to_json(); }

@@ -1,6 +1,8 @@
 // A number of sequences that changes by others from step to step: balance = balance of the step before + amount. The
 // value before the first step is learned, once per sequence (SequenceOptions::firsts); the rest is computed.
 #pragma once
+#include <string_view>
+
 #include "tables/rules/rule/rule_of.h"
 
 namespace tessera {
@@ -49,6 +51,24 @@ struct ElapsedData {
 };
 RulePtr make_rule(ElapsedData data);
 std::vector<int32_t> first_steps(const std::vector<int32_t>& before);  // of each row the first one of its sequence
+
+// What the step before says: the value that another column had there, or the greatest or least value of one so far. Its
+// first value is learned, once per sequence, or is the other column's.
+struct CarriedData {
+  static constexpr const char* kKind = "carried";
+  static constexpr auto kMakes = TableRule::Makes::sums;
+  static constexpr std::string_view kHows[] = {"copy", "greatest", "least"};
+  Column target;        // without rows
+  std::string of, how;  // how: one of kHows
+  bool begins = false;  // with the other column's value
+  RunningSteps steps;
+
+  static constexpr std::tuple kFields{std::pair{"column", &CarriedData::target}, std::pair{"of", &CarriedData::of},
+                                      std::pair{"how", &CarriedData::how}, std::pair{"begins", &CarriedData::begins},
+                                      std::pair{"", &CarriedData::steps}};
+  void check(const Fields& f) const;
+};
+RulePtr make_rule(CarriedData data);
 
 // A balance that falls but is never below 0: where the steps of a sampled sequence would take it there, it begins
 // higher. One that is given somewhere begins as it is given, and its steps are drawn again.
