@@ -276,6 +276,10 @@ class Checker {
     const Interval y = range_of(a.operands[1]);
     if (a.op == Op::add) return {x.low + y.low, x.high + y.high};
     if (a.op == Op::subtract) return {x.low - y.high, x.high - y.low};
+    if (a.op == Op::add_months) {
+      const Interval out{add_months(x.low, y.low), add_months(x.high, y.high)};
+      return out.low <= out.high ? out : Interval{};
+    }
     if (a.op == Op::greatest) return {std::max(x.low, y.low), std::max(x.high, y.high)};
     if (a.op == Op::least) return {std::min(x.low, y.low), std::min(x.high, y.high)};
     if (a.op == Op::divide && y.low <= 0 && y.high >= 0) return {};

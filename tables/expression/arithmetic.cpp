@@ -7,6 +7,7 @@
 #include "base/text/ascii.h"
 #include "base/text/quoted.h"
 #include "tables/expression/where_parser.h"
+#include "tables/formats/calendar.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
 
@@ -41,6 +42,17 @@ double value_of_function(Arithmetic::Op function, double x) {
   return std::isfinite(y) ? y : kMissing;
 }
 
+double add_months(double date, double months) {
+  const double day = std::floor(date), count = std::round(months);
+  if (!(day >= kFirstDay && day <= kLastDay) || !(std::abs(count) <= 12 * 10'000)) return kMissing;
+  const Civil from = civil_from_days(static_cast<int64_t>(day));
+  const int month = 12 * from.year + from.month - 1 + static_cast<int>(count);
+  if (month < 12 || month >= 12 * 10'000) return kMissing;
+  int last = from.day;
+  while (!is_day(month / 12, month % 12 + 1, last)) --last;
+  return static_cast<double>(days_from_civil(month / 12, month % 12 + 1, last)) + (date - day);
+}
+
 double evaluate(const Arithmetic& a, const Table& batch, size_t row) {
   if (a.op == Arithmetic::Op::column) return value_of(batch.columns[static_cast<size_t>(a.column)], row);
   if (a.op == Arithmetic::Op::number) return a.number;
@@ -52,6 +64,7 @@ double evaluate(const Arithmetic& a, const Table& batch, size_t row) {
     case Arithmetic::Op::multiply: return left * right;
     case Arithmetic::Op::greatest: return left != left ? left : !(left >= right) ? right : left;
     case Arithmetic::Op::least: return left != left ? left : !(left <= right) ? right : left;
+    case Arithmetic::Op::add_months: return add_months(left, right);
     default: return right == 0 ? kMissing : left / right;
   }
 }

@@ -1,5 +1,5 @@
-// Arithmetic over the columns of a row, in --where and rules: + - * /, greatest, least, functions, numbers, dates and
-// times.
+// Arithmetic over the columns of a row, in --where and rules: + - * /, greatest, least, add_months, functions, numbers,
+// dates and times.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@ namespace tessera {
 
 // A tree. Dates and times are days since 1970-01-01, so that a difference of two is a number of days.
 struct Arithmetic {
-  enum class Op { column, number, add, subtract, multiply, divide, greatest, least, ln, log10, exp, sqrt };
+  enum class Op { column, number, add, subtract, multiply, divide, greatest, least, add_months, ln, log10, exp, sqrt };
   Op op = Op::number;
   int column = -1;  // of Op::column, in the schema
   double number = 0;
@@ -35,6 +35,10 @@ struct NamedFunction {
 };
 std::span<const NamedFunction> functions_of_numbers();
 double value_of_function(Arithmetic::Op function, double x);  // NaN where it has no finite value
+
+// A date or time, in days since 1970-01-01, moved by calendar months, rounded to a whole number: the same day of the
+// month, or its last day where that is earlier (31 January + 1 is 28 February). NaN: beyond the calendar.
+double add_months(double date, double months);
 
 // The value in a row of a batch; NaN if one of its columns is missing, on division by 0, and where a function has none.
 double evaluate(const Arithmetic& a, const Table& batch, size_t row);

@@ -160,11 +160,13 @@ Arithmetic ArithmeticParser::parenthesized() {
 Arithmetic ArithmeticParser::function(const WhereToken& name) {
   const auto all = functions_of_numbers();
   const std::string lower = lower_case(name.text);
+  if (lower == "add_months") return months_later(name);
   if (lower == "greatest" || lower == "least") return outermost(name, lower == "greatest");
   const auto known = std::find_if(all.begin(), all.end(), [&](const NamedFunction& f) { return f.name == lower; });
   if (known == all.end())
     scan_.fail(
-        fmt::format("there is no function \"{}\"; there are greatest, least, ln, log10, exp and sqrt", name.text),
+        fmt::format("there is no function \"{}\"; there are greatest, least, add_months, ln, log10, exp and sqrt",
+                    name.text),
         name.begin);
   Arithmetic out;
   out.op = known->op;
@@ -184,6 +186,19 @@ Arithmetic ArithmeticParser::outermost(const WhereToken& name, bool greatest) {
   }
   if (!scan_.peek().is_symbol(")")) scan_.fail("expected \")\"", scan_.peek().begin);
   scan_.take();
+  return out;
+}
+
+Arithmetic ArithmeticParser::months_later(const WhereToken& name) {
+  scan_.take();
+  Arithmetic out;
+  out.op = Arithmetic::Op::add_months, out.instant = true;
+  out.operands.push_back(sum());
+  if (!scan_.peek().is_symbol(",")) scan_.fail("expected \",\" and a number of months", scan_.peek().begin);
+  scan_.take();
+  out.operands.push_back(parenthesized());
+  if (!out.operands[0].instant || out.operands[1].instant)
+    scan_.fail("add_months takes a date and a number of months", name.begin);
   return out;
 }
 

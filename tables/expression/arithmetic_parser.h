@@ -37,6 +37,7 @@ class ArithmeticParser {
   Arithmetic parenthesized();  // after "("
   Arithmetic function(const WhereToken& name);
   Arithmetic outermost(const WhereToken& name, bool greatest);  // greatest(a, b, …), least(a, b, …)
+  Arithmetic months_later(const WhereToken& name);              // add_months(date, number)
   Arithmetic column(const WhereToken& token);
   Arithmetic joined(Arithmetic::Op op, Arithmetic left, Arithmetic right, size_t at);
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rules/orders.h"
+#include "tables/expression/arithmetic.h"
 #include "tables/formats/moments.h"
 #include "tables/kinds/kind.h"
 
@@ -239,6 +240,76 @@ TEST(FunctionRules, MissingCellsAgree) {
   for (const size_t row : {3, 90, 500}) real.columns[0].numbers[row] = real.columns[1].numbers[row] = kMissing;
   Table t = real;
   expect_restored(reduced(t), t, real);
+}
+
+double term(int64_t i) { return std::vector<double>{1, 6, 12}[static_cast<size_t>(3 * uniform(i, 8))]; }
+double contract(int64_t i) { return 18993 + std::floor(1500 * uniform(i, 3)); }
+
+// A year less a day, months in a column, years in a column, and months by a plan.
+Table contracts(int64_t rows) {
+  const auto years = [](int64_t i) { return 1 + std::floor(3 * uniform(i, 10)); };
+  const auto plan = [](int64_t i) { return static_cast<size_t>(3 * uniform(i, 11)); };
+  return table({dates_by("start", rows, contract), whole_by("term", rows, term), whole_by("years", rows, years),
+                texts_by("plan", rows,
+                         [=](int64_t i) {
+                           return Texts{"monthly", "half-yearly", "yearly"}[plan(i)];
+                         }),
+                dates_by("end", rows, [](int64_t i) { return add_months(contract(i), 12) - 1; }),
+                dates_by("due", rows, [](int64_t i) { return add_months(contract(i), term(i)); }),
+                dates_by("warranty", rows, [=](int64_t i) { return add_months(contract(i), 12 * years(i)); }),
+                dates_by("paid", rows, [=](int64_t i) {
+                  return add_months(contract(i), std::vector<double>{1, 6, 12}[plan(i)]) - 1;
+                })});
+}
+
+const Texts kContractRules{"(paid + 1) - start in calendar months follows from plan", "due = add_months(start, term)",
+                           "end = add_months(start, 12) - 1", "warranty = add_months(start, 12 * years)"};
+
+TEST(MonthRules, AreFound) {
+  EXPECT_EQ(said(found(contracts(2000))), kContractRules);
+  Table broken = contracts(2000);
+  for (const char* name : {"end", "due", "warranty", "paid"})
+    for (Column& c : broken.columns)
+      if (c.name == name) c.numbers[7] += 2;
+  const Texts left = said(found(broken));
+  for (const std::string& rule : kContractRules) EXPECT_EQ(std::ranges::count(left, rule), 0) << rule;
+}
+
+// 30 days are no month, nor are months that no column says.
+TEST(MonthRules, AreNotFoundElsewhere) {
+  const auto rules = said(found(table(
+      {dates_by("start", 2000, contract), dates_by("day 30", 2000, [](int64_t i) { return contract(i) + 30; }),
+       dates_by("some", 2000, [](int64_t i) { return add_months(contract(i), 1 + std::floor(9 * uniform(i, 5))); })})));
+  for (const std::string& rule : rules) EXPECT_EQ(rule.find("month"), std::string::npos) << rule;
+  expect_among(rules, {"\"day 30\" = start + 30"});
+}
+
+TEST(MonthRules, RoundTrip) {
+  Table real = contracts(2000);
+  for (const size_t column : {0, 1, 2, 4, 5, 6, 7}) real.columns[column].numbers[5] = kMissing;
+  Table t = real;
+  const Rules rules = reduced(t);
+  ASSERT_EQ(said(rules), kContractRules);
+  EXPECT_EQ(t.columns.size(), 4u);
+  const Rules read = Rules::from_json(rules.to_json());
+  EXPECT_EQ(read.to_json(), rules.to_json());
+  expect_restored(read, std::move(t), real);
+  expect_reduces_again(rules, real);
+}
+
+TEST(MonthRules, AreKeptBySampledRows) {
+  const Table rows = sample(fit(contracts(1500), quick_made(2)), 500);
+  const auto number = [&](const char* name, int64_t i) { return column(rows, name).numbers[static_cast<size_t>(i)]; };
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    const std::string plan = cell(column(rows, "plan"), i);
+                    const double start = number("start", i), months = plan == "monthly" ? 1 : plan == "yearly" ? 12 : 6;
+                    return number("end", i) == add_months(start, 12) - 1 &&
+                           number("due", i) == add_months(start, number("term", i)) &&
+                           number("warranty", i) == add_months(start, 12 * number("years", i)) &&
+                           number("paid", i) == add_months(start, months) - 1;
+                  }),
+            1);
 }
 
 TEST(SpelledRules, LearnClocksAndDatesInParts) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "rules/orders.h"
+#include "tables/expression/arithmetic.h"
 #include "tables/rules/kinds/kinds.h"
 #include "tables/rules/rule/columns.h"
 
@@ -260,6 +261,17 @@ std::vector<StoredCase> cases() {
                         p.whole("amount", [&](int64_t i) { return std::nearbyint(quantity(i) * rate(is(i))); })};
        },
        "3.771934"},
+      {"rates",  // calendar months of a category of its own
+       [=](const Planting& p) {
+         const auto from = [](int64_t i) { return whole_between(i, 1, 17000, 19000); };
+         const auto plan = [=](int64_t i) { return p.at(i) ? 977 : whole_between(i, 2, 1, 9); };
+         return Columns{
+             p.dates("from", from),
+             p.categories("plan",
+                          [=](int64_t i) { return p.at(i) ? std::string("SECRET") : "p" + std::to_string(plan(i)); }),
+             p.dates("until", [=](int64_t i) { return add_months(from(i), plan(i)); })};
+       },
+       "977"},
       {"form",  // digits that few rows have
        [=](const Planting& p) {
          return Columns{p.decimals("price", 4, [&](int64_t i) { return to(between(i, 1, 1, 500), p.at(i) ? 4 : 2); })};

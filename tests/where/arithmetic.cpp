@@ -70,6 +70,18 @@ TEST(WhereArithmetic, CalculatesFunctions) {
   expect_error("ln(items > 1", ErrorCode::usage, {"expected \")\""});
 }
 
+TEST(WhereArithmetic, AddsCalendarMonths) {
+  EXPECT_EQ(kept("add_months(start, 1) = '2020-02-01'"), "023");
+  EXPECT_EQ(kept("add_months('2020-01-31', items) = '2020-02-29'"), "0");  // the last day of a shorter month
+  EXPECT_EQ(kept("add_months('2020-01-31', items + 1) = '2020-03-31'"), "0");
+  EXPECT_EQ(kept("add_months('2020-12-31', -12 * items) - 1 = '2018-12-30'"), "1");
+  EXPECT_EQ(kept("add_months(sent, 12) = '2021-01-01T12:00:00'"), "0");  // the time of day stays
+  EXPECT_EQ(kept("Add_Months(start, 120000) > start"), "");              // there is no such year
+  expect_error("add_months(items, 1) > 2", ErrorCode::usage, {"position 1", "a date and a number of months"});
+  expect_error("add_months(start, end) > start", ErrorCode::usage, {"a date and a number of months"});
+  expect_error("add_months(start) > start", ErrorCode::usage, {"expected \",\" and a number of months"});
+}
+
 // 3 · 0.1 is not 0.3 in binary, and a total is rounded to its cents.
 TEST(WhereArithmetic, AnEqualityHoldsForTheColumnsDigits) {
   EXPECT_EQ(kept("total = items * \"net price\""), "01");

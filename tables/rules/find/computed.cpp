@@ -43,9 +43,10 @@ struct NumberInside {
   bool divides;  // a value is linear in the reciprocal of the number
 };
 
-// The epoch of dates and times is not a number of the table.
+// The epoch of dates and times is not a number of the table, and each row alone says how many months one is later.
 void numbers_in(Arithmetic& a, bool divides, std::vector<NumberInside>& out) {
   if (a.op == Arithmetic::Op::number && !a.instant) out.push_back({&a.number, divides});
+  if (a.op == Arithmetic::Op::add_months) return numbers_in(a.operands[0], divides, out);
   for (Arithmetic& operand : a.operands)
     numbers_in(operand, a.op == Arithmetic::Op::divide && &operand != a.operands.data(), out);
 }

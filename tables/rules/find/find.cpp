@@ -62,6 +62,7 @@ class RuleFinder {
       if (options_.by_rejection) exhaust(find_composed);
       exhaust(find_extremes);
       find_times();
+      exhaust(find_added_months);
       exhaust(find_multiple);
       exhaust(find_sum);
       exhaust(find_product);
@@ -118,7 +119,7 @@ class RuleFinder {
  private:
   // Finders of rules by which other numbers compute a number.
   static constexpr std::optional<FoundRule> (*kOfNumbers[])(const RuleSearch&) = {
-      find_extremes, find_multiple, find_sum, find_product, find_product_sum, find_curve};
+      find_extremes, find_added_months, find_multiple, find_sum, find_product, find_product_sum, find_curve};
 
   RuleSearch search() {
     report(false);

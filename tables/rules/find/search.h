@@ -171,6 +171,8 @@ std::optional<FoundRule> find_product(const RuleSearch& search);      // a = c0Â
 std::optional<FoundRule> find_functions(const RuleSearch& search);    // a is the month of b, or another function of it
 std::optional<FoundRule> find_between(const RuleSearch& search);      // a is the whole days from b to c
 std::vector<FoundRule> find_spelled(const RuleSearch& search);        // numbers that spell dates or times: 1730
+// a is b and some calendar months: a number, or as a category says
+std::optional<FoundRule> find_added_months(const RuleSearch& search);
 std::optional<FoundRule> find_rates(const RuleSearch& search);        // a = bÂ·c0 or b + c0, with a c0 of each category
 std::optional<FoundRule> find_bands(const RuleSearch& search);        // a follows from the band of b
 std::optional<FoundRule> find_compared(const RuleSearch& search);     // a of two values follows from b - c, or b / c
