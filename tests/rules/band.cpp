@@ -116,6 +116,28 @@ TEST(BandRules, CompareTwoColumns) {
   for (const std::string& rule : said(found(broken))) EXPECT_EQ(rule.find("cut"), std::string::npos) << rule;
 }
 
+// A check passes within a tolerance in both directions.
+TEST(BandRules, CompareTheSizeOfANumber) {
+  constexpr int64_t kRows = 2500;
+  const auto error = [](int64_t i) { return std::nearbyint(1000 * (uniform(i, 1) + uniform(i, 2) - 1)) / 1000; };
+  const auto tolerance = [](int64_t i) {
+    return std::vector<double>{0.2, 0.5, 0.7}[static_cast<size_t>(3 * uniform(i, 3))];
+  };
+  const Table real = table(
+      {decimals_by("error", kRows, 3, error), decimals_by("tolerance", kRows, 1, tolerance),
+       texts_by("result", kRows, [=](int64_t i) { return std::abs(error(i)) <= tolerance(i) ? "PASS" : "FAIL"; })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules), Texts{"result follows from |error| - tolerance, cut after 0"});
+  const nlohmann::json stored = rules.to_json();
+  expect_restored(Rules::from_json(stored), t, real);
+  expect_reduces_again(rules, real);
+  expect_refused(stored, 0, "beside", nullptr, t);
+  Table broken = real;
+  broken.columns[2].codes[7] = 1 - broken.columns[2].codes[7];
+  EXPECT_EQ(said(found(broken)), Texts{});
+}
+
 // A country has one currency, and so have ranges of the rate of exchange: the country says more.
 TEST(BandRules, LeaveCombinationsAlone) {
   constexpr int64_t kRows = 2500;

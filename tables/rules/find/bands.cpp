@@ -94,11 +94,11 @@ struct Source {
   const Column& column;
   BandPart part = nullptr;
   const Column* beside = nullptr;
-  bool divides = false;
+  Compares by = Compares::difference;
   double of(int64_t row) const {
     const auto i = static_cast<size_t>(row);
     return beside == nullptr ? part_of(part, column, column.numbers[i])
-                             : compared(column, column.numbers[i], *beside, beside->numbers[i], divides);
+                             : compared(column, column.numbers[i], *beside, beside->numbers[i], by);
   }
 };
 
@@ -213,7 +213,7 @@ std::optional<FoundRule> rule_of(const RuleSearch& search, const Source& source,
   if (!evidence) return {};
   const Column& c = search.column(target.column);
   return FoundRule{make_rule(BandData{head_of(c), head_of(source.column), proposal.cuts,
-                                      source.beside == nullptr ? Beside{} : Beside{source.beside->name, source.divides},
+                                      source.beside == nullptr ? Beside{} : Beside{source.beside->name, source.by},
                                       search.seen_as(c, proposal.gaps)}),
                    *evidence};
 }
@@ -279,7 +279,7 @@ struct FewestBands {
 struct Compared {
   int column;
   std::vector<double> x;
-  bool positive;
+  bool positive, signs;  // all numbers are positive; some are, and some are negative
 };
 
 // Two values of a target, by proposing row; −1: neither, or missing.
@@ -314,11 +314,14 @@ std::optional<FoundRule> find_compared(const RuleSearch& search) {
   constexpr size_t kMaxCompared = 60;  // the work grows with their square
   std::vector<Compared> numbers;
   for (const int j : search.usable_columns(kMaxCompared, is_ordered)) {
-    numbers.push_back({j, numbers_in(search.column(j), search.proposing), false});
-    numbers.back().positive = std::ranges::none_of(numbers.back().x, [](double x) { return x <= 0; });
+    numbers.push_back({j, numbers_in(search.column(j), search.proposing), false, false});
+    auto& [at, x, positive, signs] = numbers.back();
+    positive = std::ranges::none_of(x, [](double each) { return each <= 0; });
+    signs = !positive && std::ranges::any_of(x, [](double each) { return each > 0; }) &&
+            std::ranges::any_of(x, [](double each) { return each < 0; });
   }
   std::vector<Target> targets = targets_of(search, [](const Column&) { return true; });
-  const auto tried = static_cast<double>(2 * numbers.size() * numbers.size() * targets.size());
+  const auto tried = static_cast<double>(3 * numbers.size() * numbers.size() * targets.size());
   const auto rule_by = [&](const Source& source, const Target& target) -> std::optional<FoundRule> {
     const auto bands = proposal(search, source, order_of(search, source), target);
     return bands ? rule_of(search, source, *bands, target, tried) : std::nullopt;
@@ -335,11 +338,12 @@ std::optional<FoundRule> find_compared(const RuleSearch& search) {
         const Column &first = search.column(a.column), &second = search.column(b.column);
         if (&a == &b || a.column == target.column || b.column == target.column) continue;
         if (!search.may_give(target.column, {a.column, b.column})) continue;
-        for (const bool divides : {false, true}) {
-          if (divides ? !is_quantity(first) || !is_quantity(second) || !b.positive : !have_order(first, second))
-            continue;
-          if (!values.are_apart([&](size_t i) { return compared(first, a.x[i], second, b.x[i], divides); })) continue;
-          if (auto found = rule_by(Source{first, nullptr, &second, divides}, target)) return found;
+        const bool quantities = is_quantity(first) && is_quantity(second), ordered = have_order(first, second);
+        for (const Compares by : {Compares::difference, Compares::ratio, Compares::size}) {
+          if (by == Compares::ratio ? !quantities || !b.positive : !ordered) continue;
+          if (by == Compares::size && (!quantities || !a.signs)) continue;
+          if (!values.are_apart([&](size_t i) { return compared(first, a.x[i], second, b.x[i], by); })) continue;
+          if (auto found = rule_by(Source{first, nullptr, &second, by}, target)) return found;
         }
       }
   }

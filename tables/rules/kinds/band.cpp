@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tables/expression/arithmetic.h"
 #include "tables/formats/moments.h"
@@ -30,9 +31,10 @@ double part_of(BandPart part, const Column& column, double x) {
   return part == nullptr ? x : part->value(column, x, 1);
 }
 
-double compared(const Column& a, double x, const Column& b, double y, bool divides) {
+double compared(const Column& a, double x, const Column& b, double y, Compares by) {
   constexpr int kDigits = 9;  // 0.3 - 0.1 is 0.2
-  return rounded(divides ? x / y : x / kind_of(a).unit - y / kind_of(b).unit, kDigits);
+  if (by == Compares::size) x = std::abs(x);
+  return rounded(by == Compares::ratio ? x / y : x / kind_of(a).unit - y / kind_of(b).unit, kDigits);
 }
 
 size_t Bands::of(double x) const {
@@ -59,7 +61,8 @@ class BandRule : public GivesColumn<BandData> {
     const bool alone = beside.column.empty();
     for (const double cut : b.cuts)
       cuts += (cuts.empty() ? "" : ", ") + (alone ? cut_text(data_.source, b.part, cut) : fmt::format("{}", cut));
-    if (!alone) of += (beside.divides ? " / " : " - ") + quoted_name(beside.column);
+    if (beside.by == Compares::size) of = '|' + of + '|';
+    if (!alone) of += (beside.by == Compares::ratio ? " / " : " - ") + quoted_name(beside.column);
     return fmt::format("{} follows from {}, {}", quoted_name(data_.target.name),
                        b.part == nullptr ? of : fmt::format(fmt::runtime(b.part->words), of),
                        b.cuts.size() > kMaxSaid ? fmt::format("in {} bands", b.values.size())
@@ -81,7 +84,7 @@ class BandRule : public GivesColumn<BandData> {
     for (size_t i = 0; i < source.numbers.size(); ++i) {
       const double number = source.numbers[i];
       const double x = other == nullptr ? part_of(data_.bands.part, source, number)
-                                        : compared(source, number, *other, other->numbers[i], beside.divides);
+                                        : compared(source, number, *other, other->numbers[i], beside.by);
       if (x == x) out.push_from(values_, data_.bands.of(x));
       else out.push_missing();
     }
@@ -108,18 +111,21 @@ void read_field(const Fields& f, const char*, Bands& bands) {
 void write_field(nlohmann::json& out, const char*, const Beside& beside) {
   if (beside.column.empty()) return;
   out["beside"] = beside.column;
-  if (beside.divides) out["divides"] = true;
+  if (beside.by == Compares::ratio) out["divides"] = true;
+  if (beside.by == Compares::size) out["size"] = true;
 }
 
 void read_field(const Fields& f, const char*, Beside& beside) {
   if (f.has("beside")) beside.column = f.text("beside");
-  if (f.has("divides")) beside.divides = f.flag("divides");
+  if (f.has("divides") && f.flag("divides")) beside.by = Compares::ratio;
+  if (f.has("size") && f.flag("size")) beside.by = Compares::size;
 }
 
 void BandData::check(const Fields& f) const {
   f.check(
       bands.part == nullptr || (bands.part->by_band && (when_parts(source) & bands.part->needs) == bands.part->needs),
       "has a rule of bands of a part that its column lacks");
+  f.check(!beside.column.empty() || beside.by == Compares::difference, "has a rule of bands of one column beside none");
   f.check(bands.part == nullptr || beside.column.empty(), "has a rule of bands of a part of two columns");
   f.check(is_ordered(source) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&
               std::is_sorted(bands.cuts.begin(), bands.cuts.end()),

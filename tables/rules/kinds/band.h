@@ -11,12 +11,17 @@ using BandPart = const TimeFunction*;
 double part_of(BandPart part, const Column& column, double x);  // NaN of NaN
 
 // A column that another one is compared with.
+enum class Compares {
+  difference,  // of dates and times in days
+  ratio,
+  size,  // of the first one, |a| - b
+};
 struct Beside {
-  std::string column;    // "": none
-  bool divides = false;  // the quantity is their ratio; else their difference, of dates and times in days
+  std::string column;  // "": none
+  Compares by = Compares::difference;
 };
 // The quantity of two columns.
-double compared(const Column& a, double x, const Column& b, double y, bool divides);
+double compared(const Column& a, double x, const Column& b, double y, Compares by);
 
 struct Bands {
   BandPart part = nullptr;
