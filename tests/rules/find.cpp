@@ -372,6 +372,29 @@ TEST(FindRules, ListsEachBoundOfAChainOnce) {
             (Texts{"close >= low", "high >= open and high >= close", "open >= low"}));
 }
 
+// Few policies are cancelled: their end is learned by its distance to the start.
+TEST(FindRules, KeepsAnOrderBesideAnOptionalColumn) {
+  constexpr int64_t kRows = 2500;
+  const auto start = [](int64_t i) { return 18000 + whole_between(i, 1, 0, 999); };
+  const auto days = [](int64_t i) { return uniform(i, 2) < 0.5 ? 182 : 364 + whole_between(i, 5, 0, 9); };
+  const Table real =
+      table({dates_by("start", kRows, start),
+             dates_by("cancelled", kRows,
+                      [=](int64_t i) {
+                        return uniform(i, 3) < 0.9 ? kMissing : start(i) + std::floor(days(i) * uniform(i, 4));
+                      }),
+             dates_by("end", kRows, [=](int64_t i) { return start(i) + days(i); })});
+  EXPECT_EQ(said(found(real)), (Texts{"\"end\" >= cancelled", "\"end\" >= start", "cancelled >= start"}));
+  const Table rows = sample(fit(real, quick_made(2)), 1000);
+  const auto number = [&](const char* name, int64_t i) { return column(rows, name).numbers[static_cast<size_t>(i)]; };
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    const double from = number("start", i), to = number("end", i), between = number("cancelled", i);
+                    return to - from >= 182 && to - from <= 373 && !(between < from) && !(between > to);
+                  }),
+            1);
+}
+
 TEST(FindRules, OrdersDatesAndTimesWithEachOther) {
   constexpr int64_t kRows = 700;
   constexpr double kDay = 86400;

@@ -312,6 +312,24 @@ TEST(MonthRules, AreKeptBySampledRows) {
             1);
 }
 
+// Sheets are handed in on the Monday after the Sunday that ends their week: its number is not that of the Monday.
+TEST(FunctionRules, AreOfComputedDates) {
+  const auto handed_in = [](int64_t i) { return contract(i) - std::fmod(contract(i) + 3, 7); };
+  const auto of = [](const char* function, auto&& date) {
+    return [=](int64_t i) { return time_function(function)->value(kDay, date(i), 1); };
+  };
+  const auto approved = [=](int64_t i) { return handed_in(i) + std::floor(6 * uniform(i, 5)); };
+  const auto ended = of("start of week on Sunday", approved);
+  const Table real = table({dates_by("approved", kRows, approved), dates_by("ended", kRows, ended),
+                            whole_by("week", kRows, of("week", ended))});
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules),
+            (Texts{"ended is the first day, Sunday, of the week of approved", "week is the week of ended"}));
+  expect_restored(Rules::from_json(rules.to_json()), t, real);
+  expect_reduces_again(rules, real);
+}
+
 TEST(SpelledRules, LearnClocksAndDatesInParts) {
   constexpr int64_t kMany = 4000;
   const auto minute = [](int64_t i) { return std::floor(1440 * uniform(i, 1)); };

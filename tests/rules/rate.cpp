@@ -157,6 +157,44 @@ TEST(CombinationRules, ManyCategoriesThatDetermineOthers) {
 
 // Products of which a sixth of the sales are rare ones: their numbers are protected anyway, and the others keep family
 // and weight. Not where a family would vanish because rare products alone are of it.
+// A reason and its text, where there is one: where the status says so, or where nothing does.
+TEST(CombinationRules, OfColumnsThatAreMissingTogether) {
+  constexpr int64_t kRows = 2500;
+  for (const bool told : {false, true}) {
+    const auto failed = [](int64_t i) { return uniform(i, 1) < 0.07; };
+    const auto reason = [](int64_t i) { return static_cast<int>(8 * uniform(i, 2)); };
+    const auto code = [=](int64_t i) { return failed(i) ? "r" + std::to_string(reason(i)) : ""; };
+    const auto group = [=](int64_t i) { return failed(i) ? "group " + std::to_string(reason(i) / 2) : ""; };
+    Table real = table({texts_by("code", kRows, code), texts_by("group", kRows, group),
+                        decimals_by("amount", kRows, 2, [](int64_t i) { return cents(between(i, 3, 1, 90)); })});
+    Texts wanted{"code and \"group\" occur in fixed combinations"};
+    if (told) {
+      real.columns.push_back(texts_by("status", kRows, [=](int64_t i) { return failed(i) ? "failed" : "fine"; }));
+      wanted.emplace_back("code is null exactly where status in ('fine')");
+    }
+    Table t = real;
+    const Rules rules = reduced(t);
+    SCOPED_TRACE(testing::PrintToString(said(rules)));
+    expect_among(said(rules), wanted);
+    const nlohmann::json stored = rules.to_json();
+    EXPECT_EQ(Rules::from_json(stored).to_json(), stored);
+    expect_restored(Rules::from_json(stored), std::move(t), real);
+    const Table rows = sample(fit(real, quick_made(2)), 2000);
+    int64_t present = 0;
+    EXPECT_EQ(share(rows,
+                    [&](int64_t i) {
+                      const std::string is = cell(column(rows, "code"), i), of = cell(column(rows, "group"), i);
+                      const bool none = column(rows, "code").is_missing(i);
+                      present += none ? 0 : 1;
+                      if (told && none != (cell(column(rows, "status"), i) == "fine")) return false;
+                      if (none) return column(rows, "group").is_missing(i);
+                      return of == "group " + std::to_string((is[1] - '0') / 2);
+                    }),
+              1);
+    EXPECT_TRUE(present > 60 && present < 400) << present;
+  }
+}
+
 TEST(CombinationRules, RareValuesOfTheColumnThatDeterminesOthers) {
   constexpr int64_t kRows = 12000, kProducts = 1500, kMin = 5;
   std::vector<int64_t> sold(kProducts);

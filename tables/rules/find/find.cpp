@@ -69,6 +69,7 @@ class RuleFinder {
       exhaust(find_product_sum);
       exhaust(find_curve);
       exhaust(find_between);
+      exhaust(find_between, nullptr, true);
       exhaust(find_rates);
       exhaust(find_compared);
       // once more, with what the later kinds compute
@@ -131,11 +132,12 @@ class RuleFinder {
     return w.rule->kind() == std::string_view(FunctionData::kKind) && !w.rule->leaves_gaps() &&
            (is_instant(c) || is_clock_format(c.format));
   }
-  // The same with the columns that rules compute, for finders of rules by which they give further ones.
-  RuleSearch with_computed() {
+  // The same with the columns that rules compute, for finders of rules by which they give further ones; `parts`: also
+  // with parts of dates and times.
+  RuleSearch with_computed(bool parts = false) {
     RuleSearch out = showing([&](const std::string& name) {
       const WaitingRules::Waiting* w = waiting_.find(name);
-      return (w != nullptr && !is_part_of_time(*w)) || is_static(name);
+      return (w != nullptr && (parts || !is_part_of_time(*w))) || is_static(name);
     });
     out.may_compute = [this](int target, const std::vector<int>& of) {
       std::vector<std::string> names;
@@ -192,11 +194,17 @@ class RuleFinder {
   }
 
   // `first`: finds rules that use the column before the found rule removes it.
+  // `of_computed`: the finder sees what rules compute, also parts of dates and times.
   void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&),
-               std::vector<FoundRule> (*first)(const RuleSearch&, const TableRule&) = nullptr) {
+               std::vector<FoundRule> (*first)(const RuleSearch&, const TableRule&) = nullptr,
+               bool of_computed = false) {
+    const auto is_time = [&](const auto& w) { return when_parts(column_of(table_, w.rule->column())) != 0; };
+    if (of_computed && std::ranges::none_of(waiting_.all(), is_time)) return;
     const bool reads_computed =
         std::ranges::find(kOfNumbers, find) != std::end(kOfNumbers) || find == find_rates || find == find_compared;
-    while (auto found = find(reads_computed ? with_computed() : find == find_between ? beside_statics() : search())) {
+    while (auto found = find(reads_computed || of_computed ? with_computed(of_computed)
+                             : find == find_between        ? beside_statics()
+                                                           : search())) {
       if (found->rule->leaves_gaps() && found->rule->expression().empty())
         if (auto whole = without_gaps(found->rule->column())) found = std::move(whole);
       const RuleSearch all = with_computed();
@@ -299,9 +307,11 @@ class RuleFinder {
   // Parts of dates and times come first: sums and bands would express some of them in another way.
   void find_times() {
     exhaust(find_functions, find_lines_of);
-    if (!options_.by_rejection) return;
-    keep(find_spelled(search()));
-    exhaust(find_functions, find_lines_of);
+    if (options_.by_rejection) {
+      keep(find_spelled(search()));
+      exhaust(find_functions, find_lines_of);
+    }
+    exhaust(find_functions, find_lines_of, true);  // the week of the last day of another week
   }
 
   // Running sums, and what the step before says, of columns that other rules compute, while those are in the table.

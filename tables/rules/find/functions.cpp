@@ -96,7 +96,7 @@ std::optional<FoundRule> find_given(const RuleSearch& search, bool two) {
     const FunctionTarget target(search, j);
     for (const int a : times)
       for (const int b : times) {
-        if (a == j || b == j || (a == b) == two) continue;
+        if (a == j || b == j || (a == b) == two || !search.may_give(j, {a, b})) continue;
         const Column &first = search.column(a), &second = search.column(b);
         const int parts = when_parts(first) & when_parts(second);
         for (const TimeFunction& f : time_functions())
