@@ -28,10 +28,12 @@ constexpr double kMaxUnseen = 0.002;  // of testing rows: combinations that the 
 constexpr double kMaxRareRows = 0.02, kMaxRareAnyway = 0.1, kMaxRareOfOne = 0.25;
 constexpr int32_t kNotSeen = -1;
 
+constexpr uint64_t kBlank = ~uint64_t{0};
+
 uint64_t value_key(const Column& c, int64_t row) {
   const auto i = static_cast<size_t>(row);
   if (has_texts(c)) return static_cast<uint64_t>(static_cast<int64_t>(c.codes[i]));
-  if (c.is_missing(row)) return ~uint64_t{0};
+  if (c.is_missing(row)) return kBlank;
   const double x = c.numbers[i] + 0.0;
   uint64_t bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -42,7 +44,7 @@ uint64_t value_key(const Column& c, int64_t row) {
 
 Labels labels_of(const RuleSearch& search, int column, size_t most) {
   const Column& c = search.column(column);
-  Labels out{column, has_texts(c), 0, {}, {}};
+  Labels out{column, has_texts(c), 0, -1, {}, {}};
   std::unordered_map<uint64_t, int32_t> known;
   for (const int64_t row : search.proposing) {
     const auto [entry, fresh] = known.try_emplace(value_key(c, row), out.levels);
@@ -50,6 +52,7 @@ Labels labels_of(const RuleSearch& search, int column, size_t most) {
     out.proposing.push_back(entry->second);
     if (!out.text && known.size() > most) break;
   }
+  if (const auto blank = known.find(kBlank); blank != known.end()) out.blank = blank->second;
   if (out.text || known.size() <= most)
     for (const int64_t row : search.testing) {
       const auto entry = known.find(value_key(c, row));
@@ -96,23 +99,28 @@ class SeenPairs {
 };
 
 // Evidence from the testing rows that a determines b; rows with a value unseen in the proposing rows are ignored.
-std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, double tried) {
+// `present`: and those in which both are missing, which a rule of their own says.
+std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, double tried, bool present) {
   const auto levels = [](const Labels& l) { return l.text ? static_cast<size_t>(l.levels) : 0; };
   SeenPairs seen(a.levels, b.levels);
-  for (size_t i = 0; i < a.proposing.size(); ++i) seen.insert(a.proposing[i], b.proposing[i]);
+  for (size_t i = 0; i < a.proposing.size(); ++i)
+    if (!present || a.proposing[i] != a.blank) seen.insert(a.proposing[i], b.proposing[i]);
   if (seen.size() > std::max({kMaxDistinct, levels(a), levels(b)})) return {};
   Evidence e;
   int64_t unseen = 0;
   double kept = 1, said = 1;
-  const size_t n = a.testing.size();
-  for (size_t i = 0; i < n; ++i) {
-    const int32_t x = a.testing[i], y = b.testing[i], other = b.testing[(i + 1) % n];
+  std::vector<size_t> rows;
+  for (size_t i = 0; i < a.testing.size(); ++i)
+    if (!present || a.testing[i] != a.blank) rows.push_back(i);
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const size_t i = rows[k];
+    const int32_t x = a.testing[i], y = b.testing[i], other = b.testing[rows[(k + 1) % rows.size()]];
     if (x != kNotSeen && y != kNotSeen) ++e.held_out, unseen += !seen.contains(x, y);
     if (x != kNotSeen && other != kNotSeen) ++said, kept += seen.contains(x, other);
   }
   e.chance = kept / said;
   const bool fixed = static_cast<double>(unseen) <= kMaxUnseen * static_cast<double>(e.held_out);
-  const auto combinations = static_cast<int32_t>(seen.size());
+  const auto combinations = static_cast<int32_t>(seen.size()) + (present ? 1 : 0);  // none of the two is one
   const bool determined = (a.text && combinations == a.levels) || (b.text && combinations == b.levels);
   const auto many = [](const Labels& l) { return !l.text && l.levels > kManyNumbers; };
   const double most = many(a) || many(b) ? kMaxByChanceOfMany : kMaxByChance;
@@ -180,14 +188,49 @@ struct Pair {
   Evidence evidence;
 };
 
+// By which column the cells of this one are missing; null: by none.
+const std::string* missing_by(const RuleSearch& search, int column) {
+  const auto at = std::ranges::find(search.missing_by, search.column(column).name, &RuleSearch::MissingBy::column);
+  return at == search.missing_by.end() ? nullptr : &at->by;
+}
+
+bool missing_together(const RuleSearch& search, int a, int b) {
+  const Column &x = search.column(a), &y = search.column(b);
+  for (int64_t row = 0; row < search.table.rows; ++row)
+    if (x.is_missing(row) != y.is_missing(row)) return false;
+  return true;
+}
+
+// Whether the combinations of columns of which some are missing by a rule say where they are: all of these rules are by
+// others of them. Or by columns outside, for all of them: then combinations are learned as if no cell were missing.
+enum class Gaps { none, within, outside, mixed };
+Gaps gaps_of(const RuleSearch& search, const std::vector<int>& columns) {
+  size_t within = 0, outside = 0;
+  for (const int j : columns)
+    if (const std::string* by = missing_by(search, j)) {
+      const bool own = std::ranges::any_of(columns, [&](int k) { return search.column(k).name == *by; });
+      ++(own ? within : outside);
+    }
+  if (within + outside == 0) return Gaps::none;
+  if (outside == 0) return Gaps::within;
+  return within + outside == columns.size() ? Gaps::outside : Gaps::mixed;
+}
+
 std::vector<Pair> fixed_pairs(const RuleSearch& search, const std::vector<Labels>& labels) {
   const size_t n = labels.size();
+  std::vector<char> by_rule;
+  for (const Labels& l : labels) by_rule.push_back(missing_by(search, l.column) != nullptr);
   std::vector<std::vector<Pair>> found(n);
   search.team.for_each(static_cast<int64_t>(n), [&](int64_t i) {
     const auto b = static_cast<size_t>(i);
-    for (size_t a = 0; a < b; ++a)
-      if (const auto e = evidence_of_pair(labels[a], labels[b], static_cast<double>(n * n)))
+    for (size_t a = 0; a < b; ++a) {
+      const bool present = by_rule[a] != 0 || by_rule[b] != 0;
+      if (present && ((labels[a].blank < 0) != (labels[b].blank < 0) ||
+                      !missing_together(search, labels[a].column, labels[b].column)))
+        continue;
+      if (const auto e = evidence_of_pair(labels[a], labels[b], static_cast<double>(n * n), present))
         found[b].push_back({a, b, *e});
+    }
   });
   std::vector<Pair> out;
   for (const auto& of : found) out.insert(out.end(), of.begin(), of.end());
@@ -225,7 +268,7 @@ std::vector<Group> groups_of(const RuleSearch& search, const std::vector<Labels>
     }
     std::sort(joined.columns.begin(), joined.columns.end());
     const auto rows = rows_in_levels(search, joined.columns);
-    if (!rows) continue;
+    if (!rows || gaps_of(search, joined.columns) == Gaps::mixed) continue;
     joined.evidence.rows = *rows;
     std::erase_if(groups, [&](const Group& g) {
       return std::includes(joined.columns.begin(), joined.columns.end(), g.columns.begin(), g.columns.end());
@@ -242,7 +285,8 @@ FoundRule rule_of(const RuleSearch& search, const Group& group) {
     parts.push_back(head_of(search.column(j)));
     name += (name.empty() ? "" : " | ") + parts.back().name;
   }
-  return {make_rule(JointData{free_name(search.table, name), std::move(parts)}), group.evidence};
+  const bool missing = gaps_of(search, group.columns) == Gaps::outside;
+  return {make_rule(JointData{free_name(search.table, name), std::move(parts), {missing}}), group.evidence};
 }
 
 }  // namespace
@@ -250,8 +294,7 @@ FoundRule rule_of(const RuleSearch& search, const Group& group) {
 std::vector<FoundRule> find_combinations(const RuleSearch& search) {
   std::vector<Labels> labels;
   for (int j = 0; j < static_cast<int>(search.columns()) && labels.size() < kMaxJointColumns; ++j) {
-    const auto& filled = search.filled;
-    if (!search.usable(j) || std::find(filled.begin(), filled.end(), search.column(j).name) != filled.end()) continue;
+    if (!search.usable(j)) continue;
     Labels one = labels_of(search, j);
     if (one.levels >= 2 && (one.text || one.levels <= static_cast<int32_t>(kMaxDistinct)))
       labels.push_back(std::move(one));

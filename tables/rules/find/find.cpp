@@ -390,10 +390,11 @@ class RuleFinder {
         later_.push_back(f.rule->column());
         keep(std::move(f));
       }
-    in_place.filled = place_missing(all_missing, missing);
+    in_place.missing_by = place_missing(all_missing, missing);
     std::vector<std::string> taken = forms_;  // a form follows from its number
-    taken.insert(taken.end(), in_place.filled.begin(), in_place.filled.end());
-    for (const FoundRule& f : missing) in_place.filled.push_back(f.rule->column());
+    for (const RuleSearch::MissingBy& m : in_place.missing_by) taken.push_back(m.column);
+    for (const FoundRule& f : missing)
+      in_place.missing_by.push_back({f.rule->column(), f.rule->columns(table_).back()});
     std::vector<FoundRule> combinations = find_combinations(in_place);
     for (const auto* rules : {&missing, &combinations})
       for (const FoundRule& f : *rules)
@@ -412,9 +413,10 @@ class RuleFinder {
 
   // Keeps the rules by a column that has been computed since, and gives the columns whose cells are missing: before the
   // rule that computes it, as rules are restored from the end, and behind those that compute others from the column.
-  std::vector<std::string> place_missing(const std::vector<FoundRule>& all, const std::vector<FoundRule>& found) {
+  std::vector<RuleSearch::MissingBy> place_missing(const std::vector<FoundRule>& all,
+                                                   const std::vector<FoundRule>& found) {
     auto& rules = out_.found_;
-    std::vector<std::string> out;
+    std::vector<RuleSearch::MissingBy> out;
     for (const FoundRule& f : all) {
       const std::string target = f.rule->column(), where = f.rule->columns(table_).back();
       const auto is_about = [&](const FoundRule& other) { return has(other.rule->columns(table_), target); };
@@ -428,7 +430,7 @@ class RuleFinder {
         return entry != computes_.end() && has(entry->second, target);
       };
       if (at == rules.end() || std::any_of(at, rules.end(), reads)) continue;
-      rules.insert(at, f), out.push_back(target);
+      rules.insert(at, f), out.push_back({target, where});
     }
     return out;
   }

@@ -36,7 +36,11 @@ class RuleSearch {
   bool may_give(int target, const std::vector<int>& of) const { return !may_compute || may_compute(target, of); }
   // Columns that expressions compute.
   std::vector<std::pair<int, std::string>> computed;
-  std::vector<std::string> filled;  // columns whose missing cells follow from others
+  // Columns whose missing cells follow from others, and from which.
+  struct MissingBy {
+    std::string column, by;
+  };
+  std::vector<MissingBy> missing_by;
 
   size_t columns() const { return table.columns.size(); }
   const Column& column(int j) const { return table.columns[static_cast<size_t>(j)]; }
@@ -132,6 +136,7 @@ struct Labels {
   int column;
   bool text;
   int32_t levels = 0;
+  int32_t blank = -1;  // that of missing cells; −1: proposing rows have none
   std::vector<int32_t> proposing, testing;
 };
 inline constexpr size_t kMaxDistinctNumbers = 1000;  // of a column that combinations are of

@@ -135,8 +135,11 @@ class JointRule : public RuleOf<JointData> {
       rows.columns.push_back(std::move(out));
     }
   }
+  void fill(Table& table, uint64_t seed) const override {
+    if (data_.missing.are) fill_missing(column_of(table, data_.column), seed);
+  }
   void show(const std::string& learned, std::vector<std::string>& columns) const override {
-    if (learned == data_.column) columns = this->columns({});
+    if (learned == data_.column) columns = data_.missing.are ? std::vector<std::string>{} : this->columns({});
   }
 };
 

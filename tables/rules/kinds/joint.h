@@ -6,16 +6,29 @@
 
 namespace tessera {
 
+// Other rules say where all cells of the combinations are missing; they are learned as if none were.
+struct MissingElsewhere {
+  bool are = false;
+};
+
 struct JointData {
   static constexpr const char* kKind = "combinations";
   std::string column;         // of combinations
   std::vector<Column> parts;  // without rows
+  MissingElsewhere missing = {};
 
-  static constexpr std::tuple kFields{std::pair{"name", &JointData::column}, std::pair{"columns", &JointData::parts}};
+  static constexpr std::tuple kFields{std::pair{"name", &JointData::column}, std::pair{"columns", &JointData::parts},
+                                      std::pair{"", &JointData::missing}};
   void check(const Fields& f) const;
 };
 void write_field(nlohmann::json& out, const char* name, const std::vector<Column>& heads);
 void read_field(const Fields& f, const char* name, std::vector<Column>& heads);
+inline void write_field(nlohmann::json& out, const char*, const MissingElsewhere& missing) {
+  if (missing.are) out["missing_elsewhere"] = true;
+}
+inline void read_field(const Fields& f, const char*, MissingElsewhere& missing) {
+  missing.are = f.has("missing_elsewhere") && f.flag("missing_elsewhere");
+}
 RulePtr make_rule(JointData data);
 
 // The columns of a rule that ends in `what`, such as "a, b and c occur in fixed combinations"; empty for other rules.

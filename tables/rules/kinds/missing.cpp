@@ -42,8 +42,10 @@ class MissingRule : public RuleOf<MissingData> {
     for (size_t i = 0; i < out.size(); ++i) out[i] = (out[i] != 0) != c.is_missing(static_cast<int64_t>(i)) ? 1 : 0;
     return out;
   }
-  // A cell that restore() makes missing takes the value of another row.
-  void fill(Table& table, uint64_t seed) const override { fill_missing(column_of(table, data_.column), seed); }
+  // A cell that restore() makes missing takes the value of another row; in combinations, as their rule says.
+  void fill(Table& table, uint64_t seed) const override {
+    if (place_of(table, data_.column) >= 0) fill_missing(column_of(table, data_.column), seed);
+  }
   void restore(Table& rows) const override {
     const std::vector<char> missing = missing_in(rows);
     Column& c = column_of(rows, data_.column);
