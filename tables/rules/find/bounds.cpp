@@ -119,6 +119,38 @@ std::optional<Evidence> evidence_beside_index(const RuleSearch& search, int lowe
   return loose ? std::nullopt : out;
 }
 
+// Whether a column is missing in half of the rows that have another one, or more.
+bool mostly_missing_beside(const Column& c, const Column& other) {
+  int64_t rows = 0, missing = 0;
+  for (size_t i = 0; i < other.numbers.size(); ++i) {
+    if (other.numbers[i] != other.numbers[i]) continue;
+    ++rows, missing += c.numbers[i] != c.numbers[i];
+  }
+  return 2 * missing >= rows;
+}
+
+// Of start <= cancelled <= end, most rows lack what is between: the end is learned by its distance to the start, and
+// the few rows are checked for the rest.
+void loosen_optional(const RuleSearch& search, const GivenBounds& given, Order& order) {
+  const size_t n = order.columns.size();
+  for (size_t between = 0; between < n; ++between) {
+    if (between == order.index || !has_missing(search.column(order.columns[between]))) continue;
+    for (size_t upper = 0; upper < n; ++upper) {
+      if (upper == order.index || !order.holds_tightly(between, upper) ||
+          is_given(given, order.columns[between], order.columns[upper]))
+        continue;
+      const auto spans = [&](size_t lower) {
+        return lower != between && lower != upper && order.holds_tightly(lower, upper) && order.holds(lower, between) &&
+               !mostly_missing_beside(search.column(order.columns[lower]), search.column(order.columns[upper]));
+      };
+      bool any = false;
+      for (size_t lower = 0; lower < n; ++lower) any = any || spans(lower);
+      if (any && mostly_missing_beside(search.column(order.columns[between]), search.column(order.columns[upper])))
+        order.loose[between][upper] = 1;
+    }
+  }
+}
+
 // Orders with the index. A column takes part in the order of another one only while both are plain columns; columns
 // that become distances are compared with all others again.
 void order_with_index(const RuleSearch& search, const GivenBounds& given, Order& out) {
@@ -202,6 +234,7 @@ Order order_of(const RuleSearch& search, const GivenBounds& given, const std::ve
                                 !is_spelled(search.column(out.columns[upper])) && out.holds(lower, upper) &&
                                 !is_given(given, out.columns[lower], out.columns[upper]) &&
                                 out.below[lower][upper]->chance > kLoose;
+  if (search.options.by_rejection) loosen_optional(search, given, out);
   return out;
 }
 
