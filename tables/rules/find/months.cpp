@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tables/formats/calendar.h"
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/search.h"
 #include "tables/rules/kinds/rate.h"
 #include "tables/rules/rule/columns.h"
-#include "tables/rules/rule/functions.h"
 
 namespace tessera {
 namespace {
@@ -18,6 +18,14 @@ namespace {
 constexpr size_t kMaxDates = 30, kMaxNumbers = 60;  // the work grows with dates²
 constexpr size_t kMaxLevels = 1000;                 // of a category
 constexpr double kMillisecond = 1.2e-8;             // in days
+
+// The calendar months from one date to another, in days; NaN: a whole number of months is not between them.
+double months_between_days(double from, double to) {
+  if (from != from || to != to) return kMissing;
+  const Civil x = civil_from_days(day_in_calendar(from)), y = civil_from_days(day_in_calendar(to));
+  const double out = 12.0 * (y.year - x.year) + y.month - x.month;
+  return out >= 0 && std::abs(add_months(from, out) - to) < kMillisecond ? out : kMissing;
+}
 
 // How many calendar months after `from` the column is, in a row.
 struct Later {
@@ -27,32 +35,27 @@ struct Later {
   double start(int64_t row) const { return from.numbers[static_cast<size_t>(row)] / kind_of(from).unit; }
   double end(int64_t row) const { return target.numbers[static_cast<size_t>(row)] / kind_of(target).unit - days; }
   bool is_given(int64_t row) const { return !target.is_missing(row) && !from.is_missing(row); }
-  // NaN: a cell is missing, or no number of months is between them.
-  double months(int64_t row) const {
-    const double a = start(row), b = end(row);
-    if (a != a || b != b) return kMissing;
-    const Civil x = civil_from_days(day_in_calendar(a)), y = civil_from_days(day_in_calendar(b));
-    const double out = 12.0 * (y.year - x.year) + y.month - x.month;
-    return out >= 0 && is_later(row, row, out) ? out : kMissing;
-  }
-  // `other`: the row of the target
-  bool is_later(int64_t row, int64_t other, double months) const {
-    return std::abs(add_months(start(row), months) - end(other)) < kMillisecond;
-  }
+  double months(int64_t row) const { return months_between_days(start(row), end(row)); }
 };
 
-// Of the proposing rows, NaN where a cell is missing; empty: some row is no months later, or all rows are the same days.
-std::vector<double> months_of(const RuleSearch& search, const Later& later) {
+// A date in the proposing rows, in days.
+struct Dated {
+  int column;
+  std::vector<double> x;
+};
+
+// NaN where a cell is missing; empty: some row is no months later, or all rows are the same days later.
+std::vector<double> months_of(const Dated& target, const Dated& from, double days) {
   std::vector<double> out;
   double first = kMissing;
   bool vary = false;  // the days between the two
-  for (const int64_t row : search.proposing) {
-    out.push_back(later.months(row));
-    if (!later.is_given(row)) continue;
+  for (size_t i = 0; i < target.x.size(); ++i) {
+    const double a = from.x[i], b = target.x[i] - days;
+    out.push_back(months_between_days(a, b));
+    if (a != a || b != b) continue;
     if (out.back() != out.back()) return {};
-    const double days = later.end(row) - later.start(row);
-    if (first != first) first = days;
-    vary = vary || std::abs(days - first) > 0.5;
+    if (first != first) first = b - a;
+    vary = vary || std::abs(b - a - first) > 0.5;
   }
   return vary ? out : std::vector<double>{};
 }
@@ -112,7 +115,7 @@ std::optional<FoundRule> rule_by(const RuleSearch& search, const Later& later, c
     const double m = code < 0 ? kMissing : months[static_cast<size_t>(code)];
     const bool target = later.target.is_missing(other), given = later.from.is_missing(row) || code < 0;
     if (target || given) return search.of_missing(target, given, row == other, gaps);
-    return m != m ? -1 : later.is_later(row, other, m) ? 1 : 0;
+    return m != m ? -1 : std::abs(add_months(later.start(row), m) - later.end(other)) < kMillisecond ? 1 : 0;
   };
   const auto evidence = search.evidence_of(holds, tried);
   int64_t others = 0;  // rows of texts without months of their own
@@ -132,10 +135,12 @@ std::optional<FoundRule> rule_by(const RuleSearch& search, const Later& later, c
                    *evidence};
 }
 
-std::optional<FoundRule> rule_of(const RuleSearch& search, int target, int from, double days, double tried) {
-  const Later later{search.column(target), search.column(from), days};
-  const std::vector<double> months = months_of(search, later);
+std::optional<FoundRule> rule_of(const RuleSearch& search, const Dated& last, const Dated& first, double days,
+                                 double tried) {
+  const std::vector<double> months = months_of(last, first, days);
   if (months.empty()) return {};
+  const int target = last.column, from = first.column;
+  const Later later{search.column(target), search.column(from), days};
   Held held;
   search.holders.each([&](int64_t row, int64_t holder) {
     if (later.is_given(row)) held.add(holder);
@@ -165,17 +170,19 @@ std::optional<FoundRule> rule_of(const RuleSearch& search, int target, int from,
 }  // namespace
 
 std::optional<FoundRule> find_added_months(const RuleSearch& search) {
-  const std::vector<int> dates =
-      search.usable_columns(kMaxDates, [](const Column& c) { return (when_parts(c) & kHasDay) != 0; });
+  std::vector<Dated> dates;
+  for (const int j : search.usable_columns(kMaxDates, [](const Column& c) { return is_instant(c); })) {
+    dates.push_back({j, numbers_in(search.column(j), search.proposing)});
+    for (double& x : dates.back().x) x /= kind_of(search.column(j)).unit;
+  }
   const auto tried = static_cast<double>(4 * dates.size() * dates.size() * (search.columns() + 1));
-  for (const int target : dates)
-    for (const int from : dates) {
-      if (from == target || has_time(search.column(from)) != has_time(search.column(target)) ||
-          !search.may_give(target, {from}))
+  for (const Dated& target : dates)
+    for (const Dated& from : dates) {
+      if (&from == &target || has_time(search.column(from.column)) != has_time(search.column(target.column)) ||
+          !search.may_give(target.column, {from.column}))
         continue;
       for (const double days : {0.0, -1.0})
         if (auto found = rule_of(search, target, from, days, tried)) return found;
-      search.table.relax();
     }
   return {};
 }

@@ -178,9 +178,9 @@ std::optional<FoundRule> find_between(const RuleSearch& search);      // a is th
 std::vector<FoundRule> find_spelled(const RuleSearch& search);        // numbers that spell dates or times: 1730
 // a is b and some calendar months: a number, or as a category says
 std::optional<FoundRule> find_added_months(const RuleSearch& search);
-std::optional<FoundRule> find_rates(const RuleSearch& search);        // a = b·c0 or b + c0, with a c0 of each category
-std::optional<FoundRule> find_bands(const RuleSearch& search);        // a follows from the band of b
-std::optional<FoundRule> find_compared(const RuleSearch& search);     // a of two values follows from b - c, or b / c
+std::optional<FoundRule> find_rates(const RuleSearch& search);     // a = b·c0 or b + c0, with a c0 of each category
+std::optional<FoundRule> find_bands(const RuleSearch& search);     // a follows from the band of b
+std::optional<FoundRule> find_compared(const RuleSearch& search);  // a of two values follows from b - c, or b / c
 // Before a rule computes a numeric column: the categories that follow from its bands, except inputs of the rule.
 std::vector<FoundRule> find_bands_of(const RuleSearch& search, const TableRule& computes);
 // For a column computed up to rounding, such as tax = 0.19·amount: an exact sum that contains it, such as total =
