@@ -167,7 +167,7 @@ TEST(CombinationRules, OfColumnsThatAreMissingTogether) {
     const auto group = [=](int64_t i) { return failed(i) ? "group " + std::to_string(reason(i) / 2) : ""; };
     Table real = table({texts_by("code", kRows, code), texts_by("group", kRows, group),
                         decimals_by("amount", kRows, 2, [](int64_t i) { return cents(between(i, 3, 1, 90)); })});
-    Texts wanted{"code and \"group\" occur in fixed combinations"};
+    Texts wanted{"code and group occur in fixed combinations"};
     if (told) {
       real.columns.push_back(texts_by("status", kRows, [=](int64_t i) { return failed(i) ? "failed" : "fine"; }));
       wanted.emplace_back("code is null exactly where status in ('fine')");

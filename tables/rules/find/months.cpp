@@ -15,9 +15,9 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMaxDates = 30, kMaxNumbers = 60;  // the work grows with dates²
-constexpr size_t kMaxLevels = 1000;                 // of a category
-constexpr double kMillisecond = 1.2e-8;             // in days
+constexpr size_t kMaxDates = 30, kMaxMonthColumns = 60;  // the work grows with dates²
+constexpr size_t kMaxMonthLevels = 1000;                 // of a category
+constexpr double kMillisecond = 1.2e-8;                  // in days
 
 // The calendar months from one date to another, in days; NaN: a whole number of months is not between them.
 double months_between_days(double from, double to) {
@@ -151,13 +151,13 @@ std::optional<FoundRule> rule_of(const RuleSearch& search, const Dated& last, co
     return computed_rule(search, {target, days == 0 ? end : fmt::format("{} - {}", end, -days)}, tried);
   };
   if (const double all = same_in_all(months); all == all) return by_number(fmt::format("{}", all));
-  for (const int j : search.usable_columns(kMaxNumbers, is_quantity)) {
+  for (const int j : search.usable_columns(kMaxMonthColumns, [](const Column& c) { return is_quantity(c); })) {
     const std::string number = months_in(search, months, j);
     if (number.empty()) continue;
     if (auto found = by_number(number)) return found;
   }
-  std::vector<int> categories = search.usable_columns(kMaxNumbers, [](const Column& c) {
-    return has_texts(c) && c.values.size() >= 2 && c.values.size() <= kMaxLevels;
+  std::vector<int> categories = search.usable_columns(kMaxMonthColumns, [](const Column& c) {
+    return has_texts(c) && c.values.size() >= 2 && c.values.size() <= kMaxMonthLevels;
   });
   std::ranges::stable_sort(categories, {}, [&](int j) { return search.column(j).values.size(); });
   for (const int j : categories) {
