@@ -212,6 +212,12 @@ TEST(MadeSteps, GivenStepsStayAndAreContinued) {
   const Table whole = continued(m, Table(given), o);
   EXPECT_GE(whole.rows, 5) << "to lengths that the table has";
   EXPECT_LE(whole.rows, 16);
+  o.copies = 40, o.steps = 1;  // a missing cell is drawn, though the other cells of its step are given
+  const Table many = continued(m, Table(given), o);
+  int64_t above = 0;
+  for (size_t i = 1; i < 40 * 3; i += 3) above += column(many, "weight").numbers[i] > 61.5;
+  EXPECT_GT(above, 5);
+  EXPECT_LT(above, 35);
 }
 
 // Balances, meters and rests go on from the last given value, whatever the given steps lack or contradict.

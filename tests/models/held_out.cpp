@@ -16,14 +16,14 @@ struct Held {
   EncodedSequences all, rest, held;
 };
 
-Held split(const Table& t, const SequenceOptions& options, bool scattered = false) {
+Held split(const Table& t, const SequenceOptions& options, bool scattered = false, uint64_t seed = 5) {
   Team team(1);
   Sequences sequences = cut(Table(t), options);
   const SequenceEncoder encoder = SequenceEncoder::fit(sequences, 5, 1, team, {});
   Held out;
   out.all = encoder.encode(std::move(sequences), team, {});
   out.rest = encoder.encode(cut(Table(t), options), team, {});
-  out.held = hold_out(out.rest, encoder, 5, scattered);
+  out.held = hold_out(out.rest, encoder, seed, scattered);
   return out;
 }
 
@@ -81,6 +81,9 @@ TEST(HeldOutSequences, AreWholeKeys) {
   EXPECT_EQ(h.held.size(), 20);
   EXPECT_EQ(h.rest.size(), 180);
   check(h);
+  for (const uint64_t seed : {5, 6})
+    EXPECT_EQ(split(series(200, 5), o, false, seed).held.steps.alphas == h.held.steps.alphas, seed == 5)
+        << "by the seed";
 }
 
 // Keys of unequal lengths are rows of steps: 500 of 9,008 and of 8,039 steps, where a fifth of the keys are 200 and 40;

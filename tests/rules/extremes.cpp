@@ -207,6 +207,23 @@ TEST(MissingByANumber, IsFoundAndComesBack) {
   broken.columns[3].numbers[7] = smokes(7) == 1 ? kMissing : 4;
   for (const std::string& rule : said(found(broken)))
     EXPECT_EQ(rule.find("per_day is null"), std::string::npos) << rule;
+  Table few = real;  // rows without the hour: a model does not say what three of them have
+  for (const size_t i : {1, 2, 3}) few.columns[0].set_missing(i), few.columns[2].set_missing(i);
+  for (const std::string& rule : said(found(few))) EXPECT_NE(rule.substr(0, 5), "shift") << rule;
+}
+
+// Of a fifth of the rows the text is a rare one, which a model does not hold.
+TEST(MissingByAText, OfFewRareValues) {
+  constexpr int64_t kRows = 1200;
+  for (const int64_t rare : {50, 5}) {
+    const auto town = [=](int64_t i) {
+      return i % rare == 0 ? "t" + std::to_string(i / rare % 60) : std::string(1, static_cast<char>('A' + i % 3));
+    };
+    const Texts rules = said(found(table({texts_by("town", kRows, town), whole_by("fee", kRows, [=](int64_t i) {
+                                            return town(i) == "A" ? kMissing : whole_between(i, 1, 0, 90);
+                                          })})));
+    EXPECT_EQ(rules, rare == 50 ? Texts{"fee is null exactly where town in ('A')"} : Texts{}) << rare;
+  }
 }
 
 // A score that some rows lack decides, and a category that is itself computed; cells that are missing by those of

@@ -537,6 +537,9 @@ TEST(FindRules, EqualColumnsHaveAnOrder) {
   const Table before = rows;
   const Rules rules = Rules::find(rows, options, team, Monitor{});
   EXPECT_EQ(said(rules), (Texts{"b >= a", "c >= b"}));
+  options.given = {"b <= a"};
+  Table one = before;
+  EXPECT_EQ(said(Rules::find(one, options, team, Monitor{})), Texts{"b >= a"});
   rules.restore(rows);
   for (size_t j = 0; j < before.columns.size(); ++j)
     for (size_t i = 0; i < kRows; ++i) EXPECT_EQ(rows.columns[j].numbers[i], before.columns[j].numbers[i]) << j << i;
@@ -544,6 +547,12 @@ TEST(FindRules, EqualColumnsHaveAnOrder) {
 
 TEST(FindRules, ColumnsOfDifferentSizesAreNoRule) {
   EXPECT_EQ(said(found(table({scaled("age", 900, 1, 80), scaled("salary", 900, 2, 90'000)}))), Texts{});
+  // nor is a number that is one and the same wherever the other one is
+  const auto graded = [](int64_t i) { return uniform(i, 3) < 0.5; };
+  EXPECT_EQ(said(found(table(
+                {whole_by("mark", 900, [=](int64_t i) { return graded(i) ? whole_between(i, 4, 0, 99) : kMissing; }),
+                 whole_by("most", 900, [=](int64_t i) { return graded(i) ? 100 : whole_between(i, 5, 0, 99); })}))),
+            Texts{"mark is null exactly where most < 100"});
 }
 
 TEST(FindRules, LeavesAlonePartsOfSequences) {
@@ -575,10 +584,14 @@ TEST(FindRules, KeepsGivenCombinationsRegardlessOfChance) {
   EXPECT_EQ(said(rules), Texts{"country and status occur in fixed combinations"});
   rules.restore(t);
   EXPECT_EQ(lines(t), lines(orders(300)));
-  // Its text gives the same rule again.
+  // Its text gives the same rule again. A column that does not vary is in none.
   options.given = said(rules);
   Table again = orders(300);
   EXPECT_EQ(said(Rules::find(again, options, team, Monitor{})), options.given);
+  options.given = {"status and planet occur in fixed combinations"};
+  again = orders(300);
+  again.columns.push_back(texts_by("planet", ColumnType::constant, again.rows, [](int64_t) { return "Earth"; }));
+  EXPECT_EQ(said(Rules::find(again, options, team, Monitor{})), Texts{});
 }
 
 TEST(FindRules, GivenRulesNeedEachOther) {
@@ -595,6 +608,10 @@ TEST(FindRules, GivenRulesNeedEachOther) {
     EXPECT_EQ(rules.checked(), Texts{"items >= 0"});
     std::reverse(options.given.begin(), options.given.end());
   }
+  options.given = {"items = total - extras", "total = items + extras"};  // one of them computes its column
+  Table t = orders(300);
+  Team team(1);
+  EXPECT_EQ(Rules::find(t, options, team, Monitor{}).checked(), (Texts{"items >= 0", "total = items + extras"}));
 }
 
 // A wide table is searched for long.

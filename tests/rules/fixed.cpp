@@ -121,9 +121,13 @@ TEST(FixedValues, DistancesStayWithinLimits) {
   for (Column& c : t.columns)
     if (c.name == "best")
       for (double& x : c.numbers) x = 70;
+  Table above = t;
   rules.restore(t);
   EXPECT_TRUE(in_order(t, "mean", "best"));
   for (const double x : column(t, "best").numbers) EXPECT_LE(x, 100);
+  above.columns[0].numbers[0] = 105;  // the order comes first
+  rules.restore(above);
+  EXPECT_EQ(column(above, "best").numbers[0], 105);
 }
 
 TEST(FixedValues, RejectDamagedFiles) {

@@ -1,5 +1,7 @@
 // Cells that are missing by themselves, one of twenty, in a column that others give or in those that give it: the rule
 // is found as without them, missing cells stay missing, and what nothing gives keeps its value.
+#include <fmt/format.h>
+
 #include "rules/orders.h"
 #include "tables/expression/arithmetic.h"
 #include "tables/rules/rule/functions.h"
@@ -126,8 +128,20 @@ TEST(Gaps, OrdersAreFoundAndKept) {
     EXPECT_EQ(read.to_json(), rules.to_json());
     expect_restored(read, std::move(t), real);
     expect_reduces_again(rules, real);
+    RuleOptions of_steps;
+    of_steps.by_rejection = false;
+    const std::vector<std::string> tight = said(found(real, of_steps));
+    for (size_t j = 0; j < 2; ++j)
+      EXPECT_EQ(std::ranges::count(tight, j == 0 ? "middle >= start" : "end >= middle"),
+                std::ranges::count(with_gaps, j) > 0 ? 0 : 1)
+          << "steps cannot be drawn again";
     const Table rows = sample(fit(real, quick_made(2)), 1000);
     for (const FoundRule& f : rules.found()) {
+      if (f.rule->kept() == "in its share") {
+        const Column& c = column(real, f.rule->column());
+        EXPECT_EQ(f.rule->text(), fmt::format("{} is missing in {:.1f} % of the rows", c.name,
+                                              100 * share(real, [&](int64_t i) { return c.is_missing(i); })));
+      }
       const std::vector<char> broken = f.rule->broken(rows, real);
       EXPECT_EQ(std::count(broken.begin(), broken.end(), 1), 0) << f.rule->text();
     }

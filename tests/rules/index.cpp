@@ -3,6 +3,7 @@
 
 #include "models/quality/evaluate_sequences.h"
 #include "rules/orders.h"
+#include "tables/rules/rule/functions.h"
 
 namespace tessera::whole {
 namespace {
@@ -49,6 +50,15 @@ TEST(Index, OrdersWithItAreFoundAndReduceAndRestore) {
   EXPECT_EQ(said(rules), kFound);
   EXPECT_TRUE(rules.rising().empty()) << "a distance to the index is learned, not one to the step before";
   EXPECT_EQ(lines(table({column(t, "date")})), lines(table({column(visits(), "date")})));
+  Table part = visits();  // a visit without an onset breaks no order
+  part.columns[3].numbers[2] = kMissing;
+  EXPECT_EQ(said(rules_of(part, of_visits({"onset <= date"}, false))), Texts{"onset <= date"});
+  Table month = visits();  // of the index, which tells a step its season, is learned
+  const Column date = column(month, "date");
+  month.columns.push_back(whole_by("month", month.rows, [&](int64_t i) {
+    return time_function("month")->value(date, date.numbers[static_cast<size_t>(i)], 1);
+  }));
+  EXPECT_EQ(said(rules_of(month, of_visits())), kFound);
   for (const char* name : {"next visit", "onset", "filed"})
     for (const double x : column(t, name).numbers) EXPECT_TRUE(x != x || (x >= 0 && x <= 60)) << name << x;
   expect_restored(Rules::from_json(rules.to_json()), t, visits());
@@ -112,7 +122,8 @@ TEST(Index, GivenRulesMayCountFromItButNotGiveIt) {
     });
   };
   EXPECT_TRUE(give("onset < date").says("cannot be drawn again"));
-  EXPECT_TRUE(give("date = onset").says("cannot be drawn again"));
+  for (const char* rule : {"date = onset", "date = due - 14"})
+    EXPECT_TRUE(give(rule).says("cannot be drawn again")) << rule;
   EXPECT_TRUE(give("patient = 'patient 1'").says("\"patient\" is the key"));
 }
 

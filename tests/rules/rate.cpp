@@ -34,6 +34,9 @@ TEST(RateRules, AreDroppedAfterOneViolation) {
   Table t = sales(2500);
   t.columns[2].numbers[7] += 0.05, t.columns[5].numbers[8] -= 1;
   for (const std::string& rule : said(found(t))) EXPECT_EQ(std::ranges::count(kRules, rule), 0) << rule;
+  t = sales(2500);
+  t.columns[1].numbers[7] = 0;  // at no rate it costs something
+  EXPECT_EQ(std::ranges::count(said(found(t)), kRules[0]), 0);
 }
 
 TEST(RateRules, RoundTrip) {
@@ -64,9 +67,17 @@ TEST(RateRules, RareCategoriesHaveNoRate) {
   ASSERT_EQ(said(rules), kRules);
   EXPECT_EQ(rules.to_json().dump().find("prototype"), std::string::npos);
   EXPECT_EQ(rules.to_json().dump().find("77.77"), std::string::npos);
+  for (const FoundRule& f : rules.found()) EXPECT_EQ(f.rule->broken(real, real)[11], 0) << f.rule->text();
   rules.restore(t);
   EXPECT_FALSE(column(t, "amount").is_missing(11)) << "of a category without a rate, one of the others";
   EXPECT_EQ(lines(sample(fit(real, quick_made(2)), 300)).size(), 300u);
+  Table many = sales(2500);  // a fifth of the rows
+  for (int64_t i = 0; i < many.rows; i += 5) {
+    many.columns[0].codes[static_cast<size_t>(i)] = static_cast<int32_t>(many.columns[0].values.size());
+    if (i % 20 == 15) many.columns[0].values.push_back("q" + std::to_string(i));
+  }
+  many.columns[0].values.push_back("q");
+  EXPECT_EQ(std::ranges::count(said(found(many)), kRules[0]), 0);
 }
 
 TEST(RateRules, AreKeptBySampledRows) {
@@ -255,6 +266,12 @@ TEST(RateRules, IgnoreARateBetweenTwoNumbers) {
       {texts_by("kind", 3000, [=](int64_t i) { return kind(i) ? "half" : "whole"; }), whole_by("units", 3000, units),
        whole_by("points", 3000, [=](int64_t i) { return std::nearbyint(units(i) / (kind(i) ? 2 : 1)); })});
   expect_among(said(found(halves)), {"points / units follows from kind"});
+  const auto weight = [](int64_t i) { return whole_between(i, 5, 10, 9999) / 10; };
+  const Table packed =
+      table({texts_by("kind", 3000, [=](int64_t i) { return kind(i) ? "box" : "crate"; }),
+             decimals_by("net", 3000, 1, weight),
+             whole_by("gross", 3000, [=](int64_t i) { return std::floor(weight(i) + (kind(i) ? 3 : 20) + 0.5); })});
+  expect_among(said(found(packed)), {"gross - net follows from kind"});
 }
 
 // A tax of a sum, which is computed itself.

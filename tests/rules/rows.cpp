@@ -57,6 +57,21 @@ TEST(RuleRows, KeepColumnsUnequal) {
   const Table rows = sample(fit(real, quick_made(2)), 3000);
   EXPECT_EQ(share(rows, [&](int64_t i) { return cell(column(rows, "home"), i) == cell(column(rows, "away"), i); }), 0);
   EXPECT_EQ(share(rows, [&](int64_t i) { return cell(column(rows, "from"), i) == cell(column(rows, "to"), i); }), 0);
+  // of an order, few shared values, and two texts of which one says the other
+  const auto letter = [](int at) { return std::string(1, static_cast<char>('A' + at)); };
+  const auto ends = [](int64_t i) {
+    const double one = whole_between(i, 6, 0, 29), other = std::fmod(one + whole_between(i, 4, 1, 29), 30);
+    return std::pair(std::min(one, other), std::max(one, other));
+  };
+  const auto any = [=](int64_t i) {
+    const int at = static_cast<int>(whole_between(i, 5, 0, 25));
+    return letter(at == team(i, 1) ? 25 : at);
+  };
+  const Table none = table({whole_by("low", kRows, [=](int64_t i) { return ends(i).first; }),
+                            whole_by("high", kRows, [=](int64_t i) { return ends(i).second; }),
+                            texts_by("of", kRows, name(1)), texts_by("in", kRows, any),
+                            texts_by("next", kRows, [=](int64_t i) { return letter((team(i, 1) + 1) % 6); })});
+  for (const std::string& rule : said(found(none))) EXPECT_EQ(rule.find("!="), std::string::npos) << rule;
   real.columns[1].codes[3] = real.columns[0].codes[3], real.columns[1].values = real.columns[0].values;
   real.columns[3].numbers[9] = real.columns[2].numbers[9];
   EXPECT_EQ(said(found(real)), Texts{});

@@ -102,14 +102,17 @@ TEST(Running, SumsOfStepsAreFound) {
   EXPECT_EQ(between_steps(said(found(accounts(), more))), 0) << "first values would tell of single accounts";
 }
 
-// Most rows have no amount: they change nothing. And a level that is cut from what has added up.
+// Most rows have no amount: they change nothing, whether the amount or a category says its sign. And a level that is
+// cut from what has added up.
 TEST(Running, EmptyAmountsAreNoneAndSumsHaveBands) {
   const auto paid = [](int64_t i) { return uniform(i, 1) < 0.5 ? kMissing : cents(between(i, 2, 5, 60)); };
   const auto taken = [=](int64_t i) { return paid(i) == paid(i) ? kMissing : cents(between(i, 3, 1, 9)); };
   const auto or_none = [](double x) { return x == x ? x : 0; };
   Table t = with_keys(
       6, {decimals_by("paid", kRows, 2, paid), decimals_by("taken", kRows, 2, taken),
-          summed("balance", 6, opening<21>, [=](int64_t i) { return or_none(paid(i)) - or_none(taken(i)); })});
+          summed("balance", 6, opening<21>, [=](int64_t i) { return or_none(paid(i)) - or_none(taken(i)); }),
+          texts_by("kind", kRows, [](int64_t i) { return is_deposit(i) ? "in" : "out"; }),
+          summed("stock", 6, opening<22>, [=](int64_t i) { return (is_deposit(i) ? 1 : -1) * or_none(paid(i)); })});
   const Bulk<double> balance = column(t, "balance").numbers;
   t.columns.push_back(
       texts_by("level", kRows, [&](int64_t i) { return balance[static_cast<size_t>(i)] < 2500 ? "low" : "high"; }));
@@ -118,12 +121,19 @@ TEST(Running, EmptyAmountsAreNoneAndSumsHaveBands) {
   Table learned = t;
   const Rules rules = reduced(learned, of_sequences);
   expect_among(said(rules),
-               {"balance = balance of the step before + paid - taken", "level follows from balance, cut at 2500"});
+               {"balance = balance of the step before + paid - taken", "level follows from balance, cut at 2500",
+                "stock = stock of the step before + \"change of stock\", where \"change of stock\" / paid follows from "
+                "kind"});
   expect_restored(Rules::from_json(rules.to_json()), std::move(learned), t);
+  for (const size_t row : {5, 6, 7, 8}) {  // a step cannot be drawn again
+    Table gap = t;
+    gap.columns.back().set_missing(row);
+    for (const std::string& rule : said(found(gap, of_sequences))) EXPECT_NE(rule.substr(0, 5), "level") << row;
+  }
 }
 
 // Minutes from the step before, which the first one does not have, and from the first one, by a time that is the index
-// or not; and seconds, which are not a whole number of them.
+// or not; and seconds, which are not a whole number of them and do not begin at 0.
 TEST(Running, CountsTheTimeThatHasPassed) {
   const auto when = [](int64_t i) {
     double x = 1.6e9 + 60 * whole_between(i / 6, 31, 0, 1e6);
@@ -134,7 +144,8 @@ TEST(Running, CountsTheTimeThatHasPassed) {
   time.type = ColumnType::datetime;
   Table t = with_keys(
       6, {time, whole_by("gap", kRows, [=](int64_t i) { return i % 6 == 0 ? kMissing : (when(i) - when(i - 1)) / 60; }),
-          whole_by("seconds", kRows, [=](int64_t i) { return when(i) - when(i - i % 6); }),
+          whole_by("seconds", kRows,
+                   [=](int64_t i) { return whole_between(i / 6, 33, 0, 9) + when(i) - when(i - i % 6); }),
           whole_by("x", kRows, [](int64_t i) { return whole_between(i, 4, 0, 50); })});
   for (const char* index : {"at", "n"}) {
     RuleOptions o = of_accounts();
@@ -153,6 +164,10 @@ TEST(Running, CountsTheTimeThatHasPassed) {
     for (Column& c : wrong.columns)
       if (c.name == "gap" || c.name == "seconds") c.numbers[8] += 1;
     for (const std::string& rule : said(found(wrong, o))) EXPECT_EQ(rule.find("at of the"), std::string::npos) << rule;
+    Table once = t;
+    for (Column& c : once.columns)
+      if (c.name == "gap") c.numbers[0] = 7;
+    for (const std::string& rule : said(found(once, o))) EXPECT_NE(rule.substr(0, 3), "gap") << "of one first step";
     for (const FoundRule& f : rules.found())
       if (f.rule->kind() == std::string_view("elapsed")) {
         const std::vector<char> broken = f.rule->broken(wrong, learned);
@@ -165,7 +180,7 @@ TEST(Running, CountsTheTimeThatHasPassed) {
   const Column &at = column(rows, "at"), &gap = column(rows, "gap"), &seconds = column(rows, "seconds");
   ASSERT_EQ(rows.rows, 240);
   for (size_t i = 0; i < 240; ++i) {
-    EXPECT_EQ(seconds.numbers[i], at.numbers[i] - at.numbers[i - i % 6]) << i;
+    EXPECT_EQ(seconds.numbers[i], seconds.numbers[i - i % 6] + at.numbers[i] - at.numbers[i - i % 6]) << i;
     if (i % 6 == 0) {
       EXPECT_TRUE(gap.is_missing(static_cast<int64_t>(i)));
     } else {
@@ -348,7 +363,8 @@ TEST(Running, GivenRulesOfBalancesAreAccepted) {
   const std::vector<std::string> given = with("stock = opening + received - issued");
   EXPECT_EQ(given, (std::vector<std::string>{"opening = opening of the step before + received - issued of it",
                                              "opening >= 0", "stock = opening + received - issued"}));
-  EXPECT_TRUE(thrown([&] { with("received >= 0"); }).says("nor is it >= 0 of a balance"));
+  for (const char* rule : {"received >= 0", "stock >= 5"})
+    EXPECT_TRUE(thrown([&] { with(rule); }).says("nor is it >= 0 of a balance")) << rule;
   o.given = {"stock = opening + received - issued", "stock = opening - issued + received"};
   EXPECT_TRUE(thrown([&] { found(stocks(), o); }).says("compute its column already"));
   o.given = {"account and n are unique together"};

@@ -149,6 +149,7 @@ TEST(Cut, ADateThatRisesInEveryRowIsALikelyIndex) {
                               }));
   EXPECT_EQ(index_of({who, load, count, months}, keyed("who")), "month") << "a counter has no calendar";
   EXPECT_EQ(index_of({load, count}, windows(4)), "") << "it begins again";
+  EXPECT_EQ(index_of({load, rising}, windows(4)), "") << "by steps that differ";
   EXPECT_EQ(index_of({uneven}, windows(4)), "") << "nothing else is left";
   Column gap = uneven;
   gap.numbers[3] = kMissing;

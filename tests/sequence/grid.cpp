@@ -97,6 +97,11 @@ TEST(IndexGrid, KeepsDaysOfMonths) {
               [&](double x) { return day_of(x).day == 15 && day_of(x).month % 3 == 1; });
   expect_grid(months(1, [](int64_t, int64_t last) { return last; }), "the last day of every month",
               [&](double x) { return day_of(x + 1).day == 1; });
+  std::vector<double> thirtieth;
+  for (int month = 0; month < 24; ++month)
+    if (month % 12 != 1)
+      thirtieth.push_back(static_cast<double>(days_from_civil(2019 + month / 12, 1 + month % 12, 30)));
+  EXPECT_FALSE(grid_of_index(dates("d", thirtieth)).any()) << "a February has none";
   const auto working = [](int64_t day, int by) {
     while (weekday_of(day) >= 5) day += by;
     return day;
@@ -124,6 +129,8 @@ TEST(IndexGrid, IsNotFoundByChance) {
     }
   EXPECT_LE(found, 1);
   EXPECT_FALSE(grid_of_index(dates("d", working_days(10))).any()) << "two weeks without a Sunday are no rule";
+  const Column early = times(listed(138, [](int i) { return (18000 + i / 3) * kDay + 3600 * (i * 7 % 23); }));
+  EXPECT_EQ(grid_of_index(early).text(), "every 60 min") << "nor are three hours a day of 23";
 }
 
 // A Saturday that four rows, or the many rows of four keys, have is learned as the Friday before.
