@@ -27,6 +27,17 @@ Held split(const Table& t, const SequenceOptions& options, bool scattered = fals
   return out;
 }
 
+TEST(HeldOutRows, AreDrawnByTheSeed) {
+  Team team(1);
+  const Table t = series(200, 5);
+  const Encoder encoder = Encoder::fit(t, {}, team, {});
+  const auto held = [&](uint64_t seed) {
+    EncodedTable rows = encoder.encode(Table(t), team, {});
+    return hold_out(rows, encoder.layout(), seed).codes;
+  };
+  for (const uint64_t seed : {5, 6}) EXPECT_EQ(held(seed) == held(5), seed == 5);
+}
+
 // Every held-out sequence is one of the table's, and overlaps no training sequence.
 void check(const Held& h) {
   std::map<int32_t, int32_t> left;  // rows that are trained on

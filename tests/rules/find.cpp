@@ -370,6 +370,15 @@ TEST(FindRules, ListsEachBoundOfAChainOnce) {
   EXPECT_EQ(said(found(table({whole_by("open", kRows, open), whole_by("high", kRows, high), whole_by("low", kRows, low),
                               whole_by("close", kRows, close)}))),
             (Texts{"close >= low", "high >= open and high >= close", "open >= low"}));
+  const auto chance = [&](std::vector<Column> lower) {  // of several, that of the weakest
+    lower.push_back(whole_by("high", kRows, high));
+    for (const nlohmann::json& rule : found(table(std::move(lower))).describe())
+      if (rule["rule"].get<std::string>().starts_with("high")) return rule["chance"].get<double>();
+    return kMissing;
+  };
+  const Column a = whole_by("open", kRows, open), b = whole_by("close", kRows, close);
+  EXPECT_NE(chance({a}), chance({b}));
+  EXPECT_EQ(chance({a, b}), std::max(chance({a}), chance({b})));
 }
 
 // Few policies are cancelled: their end is learned by its distance to the start.
@@ -660,6 +669,15 @@ TEST(FindRules, RejectsInvalidGivenRulesWithAReason) {
   EXPECT_TRUE(give("country and country occur in fixed combinations").says("two columns or more"));
   EXPECT_TRUE(give("country state occur in fixed combinations").says("expected \",\" or \"and\""));
   EXPECT_EQ(give("country and stat occur in fixed combinations").code, ErrorCode::condition);
+  // numbers of all digits, of which none is the next one above
+  RuleOptions options;
+  options.given = {"high > low"}, options.by_rejection = false;
+  const auto low = [](int64_t i) { return cents(between(i, 1, 0, 9)); };
+  Table t =
+      table({decimals_by("low", 300, 2, low), decimals_by("high", 300, 2, [&](int64_t i) { return low(i) + 1; })});
+  for (Column& c : t.columns) c.format = "%g";
+  Team team(1);
+  EXPECT_TRUE(thrown([&] { (void)Rules::find(t, options, team, Monitor{}); }).says("cannot be drawn again"));
   EXPECT_EQ(give("items >").code, ErrorCode::usage);
   EXPECT_EQ(give("itens > 3").code, ErrorCode::condition);
 }

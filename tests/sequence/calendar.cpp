@@ -51,6 +51,19 @@ TEST(IndexCalendar, HasWhatVariesAlone) {
   EXPECT_FALSE(calendar_of(index_of(ColumnType::date, {kMonday, kMonday + 7})).any());
 }
 
+TEST(IndexCalendar, ExpectsTheNextPlaceOfAGrid) {
+  std::vector<double> days;
+  std::vector<int32_t> rows;
+  for (int week = 0; week < 12; ++week)
+    for (int day = 0; day < 5; ++day)
+      rows.push_back(static_cast<int32_t>(days.size())), days.push_back(kMonday + 7 * week + day);
+  const Column index = index_of(ColumnType::date, days);
+  const IndexGrid grid(index, days, rows, 1);
+  const IndexCalendar c(index, grid, days, rows, false, 1);
+  EXPECT_EQ(c.expected(kMonday + 3, grid), kMonday + 4);
+  EXPECT_EQ(c.expected(kMonday + 4, grid), kMonday + 7) << "after a Friday";
+}
+
 TEST(IndexCalendar, IsNoneWhereTheNumberOfTheStepSaysIt) {
   std::vector<double> together, apart;
   std::vector<int32_t> keys;

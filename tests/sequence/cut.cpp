@@ -69,7 +69,11 @@ TEST(Cut, StaticColumnsAreThoseWithOneValueInEveryKeyAndNotInTheTable) {
   Table t = mixed();
   t.columns.push_back(numbers("born", ColumnType::integer, {60, kMissing, 60, kMissing, 71, 60, kMissing, 60, 71}));
   t.columns.push_back(numbers("seven", ColumnType::integer, std::vector<double>(9, 7)));
-  EXPECT_EQ(found(t, keyed("who", "t")), (std::vector<std::string>{"sex", "born"})) << "seven is one in the table";
+  const std::vector<std::string> mail{"x@a", "y@b", "x@a", "y@b", "z@c", "x@a", "y@b", "x@a", "z@c"};
+  t.columns.push_back(texts("mail", ColumnType::identifier, mail));
+  EXPECT_EQ(found(t, keyed("who", "t")), (std::vector<std::string>{"sex", "born"}))
+      << "seven is one in the table, and addresses are made up";
+  t.columns.pop_back();
   t.columns[4].numbers[8] = kMissing;
   EXPECT_EQ(found(t, keyed("who", "t")), (std::vector<std::string>{"sex"})) << "missing in one row of c";
   EXPECT_EQ(found(table({t.columns[1], t.columns[3]}), keyed("who")), (std::vector<std::string>{}))
