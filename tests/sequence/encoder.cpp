@@ -82,13 +82,13 @@ TEST(SequenceEncoder, SumsHaveTheDigitsOfTheirDifferences) {
   std::vector<double> readings;
   for (int i = 0; i < 200; ++i) {
     meters.push_back("m" + std::to_string(i / 10));
-    readings.push_back(100 * (1 + i / 10) + (i % 10) * 0.37);
+    readings.push_back(100 * (1 + i / 10) + (i % 10) * 0.37 + (7 * i % 3) * 0.01);
   }
   Column reading = numbers("reading", ColumnType::decimal, readings);
   reading.decimals = 2, reading.format = "0.##";
   for (const auto& [limited, kept] : {std::pair{"0.#", "0.##"}, {"0.0", "0.00"}, {"", ""}}) {
     Team team(1);
-    Sequences s = cut(table({texts("meter", meters), reading}), o);
+    Sequences s = cut(table({texts("meter", ColumnType::category, meters), reading}), o);
     for (Column& c : s.attributes.columns)
       if (c.name == start_of("reading")) c.decimals = 1, c.format = limited;  // as protection leaves it
     const Column c = *SequenceEncoder::fit(s, 5, 7, team, Monitor{}).schema().find("reading");
