@@ -32,6 +32,17 @@ struct Order {
   bool holds(size_t lower, size_t upper) const { return below[lower][upper].has_value(); }
   bool holds_tightly(size_t lower, size_t upper) const { return holds(lower, upper) && !loose[lower][upper]; }
   bool under_index(size_t k) const { return index < columns.size() && (k == index || holds(k, index)); }
+  // How many columns are below this one, or between it and the index, also by way of others: of few rows, an order that
+  // two others imply may lack evidence of its own.
+  size_t beyond(size_t column, bool down) const {
+    std::vector<char> is(columns.size());
+    std::vector<size_t> found{column};
+    for (size_t k = 0; k < found.size(); ++k)
+      for (size_t i = 0; i < columns.size(); ++i)
+        if (is[i] == 0 && (down ? under_index(i) && holds_tightly(found[k], i) : holds_tightly(i, found[k])))
+          is[i] = 1, found.push_back(i);
+    return found.size() - 1;
+  }
   // Whether the order follows from two others that are kept by construction if this one would be.
   bool follows(size_t lower, size_t upper) const {
     for (size_t between = 0; between < columns.size(); ++between) {
@@ -395,9 +406,7 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const GivenBounds& 
   std::vector<std::tuple<bool, size_t, size_t>> places;
   for (size_t k = 0; k < n; ++k) {
     const bool down = order.under_index(k);
-    size_t others = 0;
-    for (size_t i = 0; i < n; ++i)
-      others += down ? order.under_index(i) && order.holds_tightly(k, i) : order.holds_tightly(i, k);
+    const size_t others = order.beyond(k, down);
     if (others > 0 && k != order.index) places.emplace_back(down, n - others, k);
   }
   std::sort(places.begin(), places.end());
