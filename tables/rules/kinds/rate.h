@@ -1,6 +1,6 @@
 // A number that is another number times a rate of each category: amount / quantity follows from product; or plus a
-// difference: due - date follows from terms, also in calendar months; or plus a share of a third number: total = price, plus shipping if
-// delivered: (total - price) / shipping follows from delivery.
+// difference: due - date follows from terms, also in calendar months; or plus a share of a third number: total = price,
+// plus shipping if delivered: (total - price) / shipping follows from delivery.
 #pragma once
 #include "tables/rules/rule/rule_of.h"
 
