@@ -181,7 +181,7 @@ TEST(CombinationRules, OfColumnsThatAreMissingTogether) {
     Texts wanted{"code and group occur in fixed combinations"};
     if (told) {
       real.columns.push_back(texts_by("status", kRows, [=](int64_t i) { return failed(i) ? "failed" : "fine"; }));
-      wanted.emplace_back("code is null exactly where status in ('fine')");
+      wanted.emplace_back("group is null exactly where status in ('fine')");
     }
     Table t = real;
     const Rules rules = reduced(t);
