@@ -166,8 +166,6 @@ TEST(CombinationRules, ManyCategoriesThatDetermineOthers) {
   expect_restored(rules, std::move(t), real);
 }
 
-// Products of which a sixth of the sales are rare ones: their numbers are protected anyway, and the others keep family
-// and weight. Not where a family would vanish because rare products alone are of it.
 // A reason and its text, where there is one: where the status says so, or where nothing does.
 TEST(CombinationRules, OfColumnsThatAreMissingTogether) {
   constexpr int64_t kRows = 2500;
@@ -206,6 +204,8 @@ TEST(CombinationRules, OfColumnsThatAreMissingTogether) {
   }
 }
 
+// Products of which a sixth of the sales are rare ones: their numbers are protected anyway, and the others keep family
+// and weight. Not where a family would vanish because rare products alone are of it.
 TEST(CombinationRules, RareValuesOfTheColumnThatDeterminesOthers) {
   constexpr int64_t kRows = 12000, kProducts = 1500, kMin = 5;
   std::vector<int64_t> sold(kProducts);
