@@ -119,6 +119,7 @@ class Checker {
       if (by.low <= 0 && by.high >= 0) return true;
     }
     if (a.is_function() && !std::isfinite(range_of(a).low)) return true;
+    if (a.op == Arithmetic::Op::coalesce) return can_be_missing(a.operands[0]) && can_be_missing(a.operands[1]);
     if (a.is_column()) {
       const Cells cells = cells_of(a.column);
       return !cells.known ||
@@ -282,6 +283,7 @@ class Checker {
     }
     if (a.op == Op::greatest) return {std::max(x.low, y.low), std::max(x.high, y.high)};
     if (a.op == Op::least) return {std::min(x.low, y.low), std::min(x.high, y.high)};
+    if (a.op == Op::coalesce) return {std::min(x.low, y.low), std::max(x.high, y.high)};
     if (a.op == Op::divide && y.low <= 0 && y.high >= 0) return {};
     Interval out{INFINITY, -INFINITY};
     for (const double l : {x.low, x.high})

@@ -65,6 +65,7 @@ double evaluate(const Arithmetic& a, const Table& batch, size_t row) {
     case Arithmetic::Op::greatest: return left != left ? left : !(left >= right) ? right : left;
     case Arithmetic::Op::least: return left != left ? left : !(left <= right) ? right : left;
     case Arithmetic::Op::add_months: return add_months(left, right);
+    case Arithmetic::Op::coalesce: return left != left ? right : left;
     default: return right == 0 ? kMissing : left / right;
   }
 }

@@ -1,5 +1,5 @@
-// Arithmetic over the columns of a row, in --where and rules: + - * /, greatest, least, add_months, functions, numbers,
-// dates and times.
+// Arithmetic over the columns of a row, in --where and rules: + - * /, greatest, least, coalesce, add_months, functions,
+// numbers, dates and times.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,7 +12,22 @@ namespace tessera {
 
 // A tree. Dates and times are days since 1970-01-01, so that a difference of two is a number of days.
 struct Arithmetic {
-  enum class Op { column, number, add, subtract, multiply, divide, greatest, least, add_months, ln, log10, exp, sqrt };
+  enum class Op {
+    column,
+    number,
+    add,
+    subtract,
+    multiply,
+    divide,
+    greatest,
+    least,
+    coalesce,
+    add_months,
+    ln,
+    log10,
+    exp,
+    sqrt
+  };
   Op op = Op::number;
   int column = -1;  // of Op::column, in the schema
   double number = 0;
@@ -40,7 +55,8 @@ double value_of_function(Arithmetic::Op function, double x);  // NaN where it ha
 // month, or its last day where that is earlier (31 January + 1 is 28 February). NaN: beyond the calendar.
 double add_months(double date, double months);
 
-// The value in a row of a batch; NaN if one of its columns is missing, on division by 0, and where a function has none.
+// The value in a row of a batch; NaN if one of its columns is missing outside of coalesce(), on division by 0, and
+// where a function has none.
 double evaluate(const Arithmetic& a, const Table& batch, size_t row);
 
 // The columns it names, in ascending order, without duplicates.

@@ -161,12 +161,15 @@ Arithmetic ArithmeticParser::function(const WhereToken& name) {
   const auto all = functions_of_numbers();
   const std::string lower = lower_case(name.text);
   if (lower == "add_months") return months_later(name);
-  if (lower == "greatest" || lower == "least") return outermost(name, lower == "greatest");
+  if (lower == "greatest") return of_several(name, Arithmetic::Op::greatest);
+  if (lower == "least") return of_several(name, Arithmetic::Op::least);
+  if (lower == "coalesce") return of_several(name, Arithmetic::Op::coalesce);
   const auto known = std::find_if(all.begin(), all.end(), [&](const NamedFunction& f) { return f.name == lower; });
   if (known == all.end())
     scan_.fail(
-        fmt::format("there is no function \"{}\"; there are greatest, least, add_months, ln, log10, exp and sqrt",
-                    name.text),
+        fmt::format(
+            "there is no function \"{}\"; there are greatest, least, coalesce, add_months, ln, log10, exp and sqrt",
+            name.text),
         name.begin);
   Arithmetic out;
   out.op = known->op;
@@ -176,13 +179,13 @@ Arithmetic ArithmeticParser::function(const WhereToken& name) {
   return out;
 }
 
-Arithmetic ArithmeticParser::outermost(const WhereToken& name, bool greatest) {
+Arithmetic ArithmeticParser::of_several(const WhereToken& name, Arithmetic::Op op) {
   scan_.take();
   Arithmetic out = sum();
   if (!scan_.peek().is_symbol(",")) scan_.fail("expected \",\" and a second value", scan_.peek().begin);
   while (scan_.peek().is_symbol(",")) {
     scan_.take();
-    out = joined(greatest ? Arithmetic::Op::greatest : Arithmetic::Op::least, std::move(out), sum(), name.begin);
+    out = joined(op, std::move(out), sum(), name.begin);
   }
   if (!scan_.peek().is_symbol(")")) scan_.fail("expected \")\"", scan_.peek().begin);
   scan_.take();
@@ -220,16 +223,17 @@ Arithmetic ArithmeticParser::column(const WhereToken& token) {
 
 Arithmetic ArithmeticParser::joined(Arithmetic::Op op, Arithmetic left, Arithmetic right, size_t at) {
   const bool sum = op == Arithmetic::Op::add, difference = op == Arithmetic::Op::subtract;
-  const bool outermost = op == Arithmetic::Op::greatest || op == Arithmetic::Op::least;
-  if (outermost && left.instant != right.instant) scan_.fail("a date is neither above nor below a number", at);
-  if (left.instant && right.instant && !difference && !outermost)
+  const bool several = op == Arithmetic::Op::greatest || op == Arithmetic::Op::least || op == Arithmetic::Op::coalesce;
+  if (several && left.instant != right.instant)
+    scan_.fail("a function takes dates or numbers, not both: a date is neither above nor below a number", at);
+  if (left.instant && right.instant && !difference && !several)
     scan_.fail("two dates can only be subtracted; the result is a number of days", at);
-  if ((left.instant || right.instant) && !sum && !difference && !outermost)
+  if ((left.instant || right.instant) && !sum && !difference && !several)
     scan_.fail("a date can only have days added or subtracted", at);
   if (difference && right.instant && !left.instant) scan_.fail("a date cannot be subtracted from a number", at);
   Arithmetic out;
   out.op = op;
-  out.instant = outermost ? left.instant : left.instant != right.instant;
+  out.instant = several ? left.instant : left.instant != right.instant;
   out.operands.push_back(std::move(left));
   out.operands.push_back(std::move(right));
   return out;

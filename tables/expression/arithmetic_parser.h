@@ -36,8 +36,8 @@ class ArithmeticParser {
   Arithmetic factor();
   Arithmetic parenthesized();  // after "("
   Arithmetic function(const WhereToken& name);
-  Arithmetic outermost(const WhereToken& name, bool greatest);  // greatest(a, b, …), least(a, b, …)
-  Arithmetic months_later(const WhereToken& name);              // add_months(date, number)
+  Arithmetic of_several(const WhereToken& name, Arithmetic::Op op);  // greatest(a, b, …), coalesce(a, b)
+  Arithmetic months_later(const WhereToken& name);                   // add_months(date, number)
   Arithmetic column(const WhereToken& token);
   Arithmetic joined(Arithmetic::Op op, Arithmetic left, Arithmetic right, size_t at);
 

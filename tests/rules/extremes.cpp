@@ -136,6 +136,54 @@ TEST(ProductSums, SayNoFactorOfFewRows) {
   for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find("overtime *"), std::string::npos) << rule;
 }
 
+// Six kinds of rows say nothing about five numbers.
+TEST(ProductSums, SayNoNumbersOfFewCombinations) {
+  constexpr int64_t kRows = 2500;
+  static constexpr double kRange[] = {100, 150, 300, 400, 650, 900}, kPart[] = {0.5, 0.2, 1, 0.7, 0.4, 0.9},
+                          kMonths[] = {6, 24, 12, 6, 36, 24};
+  const auto kind = [](int64_t i) { return static_cast<size_t>(6 * uniform(i, 1)); };
+  const Table t = table({whole_by("range", kRows, [&](int64_t i) { return kRange[kind(i)]; }),
+                         decimals_by("part", kRows, 1, [&](int64_t i) { return kPart[kind(i)]; }),
+                         whole_by("base", kRows, [&](int64_t i) { return kRange[(kind(i) * 5 + 1) % 6]; }),
+                         whole_by("months", kRows, [&](int64_t i) { return kMonths[kind(i)]; })});
+  for (const std::string& one : said(found(t))) EXPECT_EQ(one.find(" = "), std::string::npos) << one;
+}
+
+// Dates of tests are few: a date computed from a day and a count would be any. Of budgets of three values and what is
+// left of them likewise.
+TEST(DirectionOfRules, ColumnsOfFewValuesAreNotComputed) {
+  constexpr int64_t kRows = 2500;
+  const auto test = [](int64_t i) { return 19420 + 30 * whole_between(i, 2, 0, 9); };
+  const auto calved = [=](int64_t i) { return test(i) - whole_between(i, 1, 1, 400); };
+  const auto budget = [](int64_t i) { return 500 * whole_between(i, 3, 1, 3); };
+  const auto spent = [](int64_t i) { return cents(between(i, 4, 1, 499)); };
+  for (const bool last : {false, true}) {
+    std::vector<Column> columns{dates_by("calved", kRows, calved),
+                                whole_by("dim", kRows, [&](int64_t i) { return test(i) - calved(i); })};
+    columns.insert(last ? columns.end() : columns.begin(), dates_by("tested", kRows, test));
+    const Table real = table(std::move(columns));
+    Table t = real;
+    const Rules rules = reduced(t);
+    expect_among(said(rules), {"dim = tested - calved", "tested >= calved"});
+    expect_restored(rules, std::move(t), real);
+    columns = {decimals_by("spent", kRows, 2, spent),
+               decimals_by("left", kRows, 2, [&](int64_t i) { return cents(budget(i) - spent(i)); })};
+    columns.insert(last ? columns.end() : columns.begin(), whole_by("budget", kRows, budget));
+    expect_among(said(found(table(std::move(columns)))), {"left = budget - spent"});
+  }
+}
+
+// Factors that rounded numbers say to too few digits one by one are taken as one, of an amount that few rows have too.
+TEST(DirectionOfRules, FactorsOfAlikeOrRareColumns) {
+  constexpr int64_t kRows = 2000;
+  const auto cost = [](int64_t i) { return cents(between(i, 1, 8, 160)); };
+  const auto off = [=](int64_t i) { return uniform(i, 2) < 0.1 ? cents(cost(i) * uniform(i, 3) / 2) : 0; };
+  expect_among(said(found(table(
+                   {decimals_by("cost", kRows, 2, cost), decimals_by("off", kRows, 2, off),
+                    decimals_by("tax", kRows, 2, [=](int64_t i) { return cents(0.08875 * (cost(i) - off(i))); })}))),
+               {"tax = 0.08875 * (cost - off)"});
+}
+
 // A share of whole numbers is computed of them: of a drawn share, most are no share of whole numbers.
 TEST(DirectionOfRules, ASharePointsToWholeNumbers) {
   constexpr int64_t kRows = 2500;

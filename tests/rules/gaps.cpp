@@ -105,6 +105,52 @@ TEST(Gaps, RulesAreFoundAndRowsComeBack) {
   }
 }
 
+// Amounts that few rows have, and that no row has as 0: all rows say that a missing one counts as 0. Too few rows in
+// which one is missing say nothing.
+TEST(Gaps, AmountsCountAs0WhereTheyAreMissing) {
+  const auto tip = [](int64_t i) { return cents(between(i, 21, 1, 30)); };
+  const auto with = [](double share, auto&& of) {  // in this share of the rows
+    return [=](int64_t i) { return uniform(i, 22) < share ? of(i) : kMissing; };
+  };
+  const auto or_0 = [](double x) { return x == x ? x : 0; };
+  const auto some = [&](const char* name, double share, auto&& of, int decimals) {
+    return numbers_by(name, decimals == 0 ? ColumnType::integer : ColumnType::decimal, kGapRows, with(share, of),
+                      decimals);
+  };
+  const auto result = [&](const char* name, auto&& of) {
+    return numbers_by(
+        name, ColumnType::decimal, kGapRows, [&](int64_t i) { return cents(of(i)); }, 2);
+  };
+  for (const double share : {0.03, 0.4, 0.9}) {
+    const auto tips = with(share, tip);
+    const auto counts = with(share, count), discounts = with(share, discount);
+    const std::vector<std::pair<std::string, std::vector<Column>>> cases{
+        {"total = price + coalesce(count, 0) + coalesce(tip, 0)",
+         {numbers_of_rows("price", price, 2), some("count", share, count, 0), some("tip", share, tip, 2),
+          result("total", [&](int64_t i) { return price(i) + or_0(counts(i)) + or_0(tips(i)); })}},
+        {"net = price * count * (1 - coalesce(discount, 0) / 100)",
+         {numbers_of_rows("price", price, 2), numbers_of_rows("count", count), some("discount", share, discount, 0),
+          result("net", [&](int64_t i) { return price(i) * count(i) * (1 - or_0(discounts(i)) / 100); })}},
+        {"paid = price * count + coalesce(tip, 0)",
+         {numbers_of_rows("price", price, 2), numbers_of_rows("count", count), some("tip", share, tip, 2),
+          result("paid", [&](int64_t i) { return price(i) * count(i) + or_0(tips(i)); })}}};
+    for (const auto& [rule, columns] : cases) {
+      const Table real = table(columns);
+      Table t = real;
+      const Rules rules = reduced(t);
+      ASSERT_EQ(said(rules), std::vector<std::string>{rule}) << share;
+      EXPECT_EQ(Rules::from_json(rules.to_json()).to_json(), rules.to_json());
+      expect_restored(rules, std::move(t), real);
+      expect_reduces_again(rules, real);
+    }
+  }
+  Table few = table({numbers_of_rows("price", price, 2),
+                     numbers_by(
+                         "tip", ColumnType::decimal, kGapRows, [&](int64_t i) { return i < 3 ? kMissing : tip(i); }, 2),
+                     result("total", [&](int64_t i) { return price(i) + (i < 3 ? 0 : tip(i)); })});
+  EXPECT_EQ(said(reduced(few)), std::vector<std::string>{"total = price + tip"});
+}
+
 // Orders hold although the lower date is missing where a later one is not.
 TEST(Gaps, OrdersAreFoundAndKept) {
   const auto start = [](int64_t i) { return day(i); };

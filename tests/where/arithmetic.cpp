@@ -64,6 +64,8 @@ TEST(WhereArithmetic, CalculatesFunctions) {
   expect_error("log(items) > 1", ErrorCode::usage, {"position 1", "no function \"log\"", "ln, log10, exp and sqrt"});
   EXPECT_EQ(kept("greatest(items, 2) = 2"), "01");
   EXPECT_EQ(kept("least(items, 2, 3) < items"), "23");
+  EXPECT_EQ(kept("coalesce(1 / (items - 1), 7) >= 1"), "01");  // the first is missing in row 0
+  EXPECT_EQ(kept("coalesce(1 / (items - 1), 1 / (items - 2), 9) < 0"), "0");
   expect_error("greatest(items) > 1", ErrorCode::usage, {"expected \",\""});
   expect_error("greatest(items, start) > 1", ErrorCode::usage, {"neither above nor below"});
   expect_error("1 < ln(start)", ErrorCode::usage, {"position 5", "not a date"});

@@ -47,6 +47,7 @@ struct NumberInside {
 void numbers_in(Arithmetic& a, bool divides, std::vector<NumberInside>& out) {
   if (a.op == Arithmetic::Op::number && !a.instant) out.push_back({&a.number, divides});
   if (a.op == Arithmetic::Op::add_months) return numbers_in(a.operands[0], divides, out);
+  if (a.op == Arithmetic::Op::coalesce) return;  // 0 for a missing cell
   for (Arithmetic& operand : a.operands)
     numbers_in(operand, a.op == Arithmetic::Op::divide && &operand != a.operands.data(), out);
 }
@@ -224,7 +225,9 @@ std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& ru
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried, bool given) {
   const Column& target = search.column(rule.target);
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
-  if (!search.may_give(rule.target, columns_of(expression))) return {};
+  const std::vector<int> of = columns_of(expression);
+  if (!search.may_give(rule.target, of)) return {};
+  if (!search.zeros.empty() && std::ranges::none_of(of, [&](int j) { return search.blank_is_0(j); })) return {};
   if (search.usual) return has_plain_numbers(expression) ? usual_rule(search, rule, tried) : std::nullopt;
   bool gaps = false;
   const auto holds = [&](int64_t row, int64_t other) {
@@ -247,6 +250,14 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
     if (!evidence || !has_stable_numbers(search, expression, target, rule.rounded, [](int64_t) { return true; }))
       return {};
     found.evidence = *evidence;
+  }
+  for (const int j : of) {  // enough rows say what a missing cell counts as
+    Held blank;
+    if (!given && search.blank_is_0(j))
+      search.holders.each([&](int64_t row, int64_t holder) {
+        if (search.column(j).is_missing(row) && holds(row, row) > 0) blank.add(holder);
+      });
+    if (!given && search.blank_is_0(j) && blank.holders < search.holders.least(search.columns_at(of))) return {};
   }
   return by_construction(search, rule, found.evidence, gaps, given);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <unordered_map>
 
@@ -121,6 +122,8 @@ class RuleFinder {
   // Finders of rules by which other numbers compute a number.
   static constexpr std::optional<FoundRule> (*kOfNumbers[])(const RuleSearch&) = {
       find_extremes, find_added_months, find_multiple, find_sum, find_product, find_product_sum, find_curve};
+  // Those of them that are tried with missing numbers as 0 too, where they find nothing that holds in all rows.
+  static constexpr std::array kWithBlanks{find_sum, find_product, find_product_sum};
 
   RuleSearch search() {
     report(false);
@@ -202,13 +205,20 @@ class RuleFinder {
     if (of_computed && std::ranges::none_of(waiting_.all(), is_time)) return;
     const bool reads_computed =
         std::ranges::find(kOfNumbers, find) != std::end(kOfNumbers) || find == find_rates || find == find_compared;
-    while (auto found = find(reads_computed || of_computed ? with_computed(of_computed)
-                             : find == find_between        ? beside_statics()
-                                                           : search())) {
+    const auto next = [&] {
+      auto found = find(reads_computed || of_computed ? with_computed(of_computed)
+                        : find == find_between        ? beside_statics()
+                                                      : search());
+      if (std::ranges::find(kWithBlanks, find) != kWithBlanks.end() && (!found || found->rule->leaves_gaps()))
+        if (const RuleSearch blanks = with_computed().with_blanks_as_0(); !blanks.zeros.empty())
+          if (auto whole = find(blanks)) return whole;
+      return found;
+    };
+    while (auto found = next()) {
       if (found->rule->leaves_gaps() && found->rule->expression().empty())
         if (auto whole = without_gaps(found->rule->column())) found = std::move(whole);
       const RuleSearch all = with_computed();
-      if (auto total = find_total(all, *found)) found = std::move(total);
+      if (auto total = total_of(*found)) found = std::move(total);
       if (auto part = find_part(all, *found)) found = std::move(part);
       if (first != nullptr) keep(first(search(), *found->rule));
       std::vector<FoundRule> bands = find_bands_of(search(), *found->rule);  // of the column, too
@@ -216,6 +226,13 @@ class RuleFinder {
       keep(std::move(bands));
       keep(std::move(*found));
     }
+  }
+
+  // The sum that find_total() finds, with missing numbers as 0 if it can.
+  std::optional<FoundRule> total_of(const FoundRule& found) {
+    if (const RuleSearch blanks = with_computed().with_blanks_as_0(); !blanks.zeros.empty())
+      if (auto total = find_total(blanks, found)) return total;
+    return find_total(with_computed(), found);
   }
 
   // Another rule that computes this column wherever it is present: departure = arrival + nights, not the date of a

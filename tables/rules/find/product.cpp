@@ -233,7 +233,7 @@ class Logarithms {
 };
 
 std::string text_of(const RuleSearch& search, const Factor& f) {
-  std::string name = quoted_name(search.column(f.numbers->column).name);
+  const std::string name = search.name_of(f.numbers->column);
   switch (f.form) {
     case Form::itself: return name;
     case Form::rest_of_1: return fmt::format("(1 - {})", name);
@@ -261,8 +261,8 @@ std::vector<Numbers> possible_factors(const RuleSearch& search) {
   for (int j = 0; j < static_cast<int>(search.columns()) && out.size() < kMaxFactorColumns; ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j) || !is_quantity(c)) continue;
-    Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, {}, search.misses_few(c)};
-    n.x = numbers_in(c, search.proposing);
+    Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, {}, !search.blank_is_0(j) && search.misses_few(c)};
+    n.x = search.numbers_of(j, search.proposing);
     for (const double x : n.x) n.least = std::fmin(n.least, x), n.most = std::fmax(n.most, x);
     n.distinct = distinct_of(n.x);
     if (n.distinct >= 2) out.push_back(std::move(n));

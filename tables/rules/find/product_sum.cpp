@@ -7,6 +7,7 @@
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/regression.h"
 #include "tables/rules/find/sum_text.h"
+#include "tables/rules/rule/columns.h"
 #include "tables/table/decimals.h"
 
 namespace tessera {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr size_t kMaxProductFactors = 16, kMaxProductRows = 512;  // the work grows with columns⁴ · rows
 constexpr size_t kMaxProductTerms = 6;
+constexpr int kMaxFailed = 6;  // sums that explain a column in the sample, but not in all rows
 
 struct Product {
   int a, b;
@@ -33,18 +35,27 @@ class ProductSums {
     if (sample_.columns.size() > kMaxProductFactors) return;
     for (const Centred& a : sample_.columns)
       for (const Centred& b : sample_.columns)
-        if (a.column < b.column) {
+        if (a.column < b.column && search.say(2, {a.column, b.column})) {
           std::vector<double> x;
           for (size_t i = 0; i < a.x.size(); ++i) x.push_back((a.x[i] + a.mean) * (b.x[i] + b.mean));
           products_.push_back({a.column, b.column, centred(-1, std::move(x))});
         }
   }
 
-  // Of totals and parts the later column is computed.
+  // Of totals and parts the later column is computed, and a column of few values only where no other one is.
   std::optional<FoundRule> find() const {
+    std::optional<FoundRule> few;
     for (auto c = sample_.columns.rbegin(); c != sample_.columns.rend() && !products_.empty(); ++c)
-      if (auto found = sum_of(*c)) return found;
-    return {};
+      if (auto found = sum_of(*c)) {
+        size_t own = 0, most = 0;
+        for (const std::string& name : found->rule->columns(search_.table)) {
+          const size_t values = distinct_of(search_.numbers_of(place_of(search_.table, name), search_.proposing));
+          own = most == 0 ? values : own, most = std::max(most, values);  // the computed column is the first
+        }
+        if (!RuleSearch::are_few(own, most)) return found;
+        if (!few) few = std::move(found);
+      }
+    return few;
   }
 
  private:
@@ -83,16 +94,17 @@ class ProductSums {
       return x;
     };
     const auto deviation = [&](const std::vector<double>& x) { return std::sqrt(dot(x, x) / n); };
+    int failed = 0;
     for (size_t k = 0; k < of.size(); ++k) {
       const std::vector<double> left = left_of(whole.rest, rest[k]);
       if (explained(deviation(left), target))
-        if (auto found = tried(target, {of[k]})) return found;
+        if (auto found = tried(target, {of[k]}); found || ++failed == kMaxFailed) return found;
       for (size_t l = 0; l < k; ++l) {
         if (!of[k]->has(of[l]->a) && !of[k]->has(of[l]->b)) continue;
         const std::vector<double> second = left_of(rest[l], rest[k]);
         if (deviation(second) <= 1e-6 * of[l]->x.deviation || !explained(deviation(left_of(left, second)), target))
           continue;
-        if (auto found = tried(target, {of[l], of[k]})) return found;
+        if (auto found = tried(target, {of[l], of[k]}); found || ++failed == kMaxFailed) return found;
       }
     }
     return {};
@@ -138,6 +150,7 @@ class ProductSums {
       if (t.times >= 0) places.push_back(t.times);
     }
     const int64_t least = search_.holders.least(search_.columns_at(places));
+    if (!search_.say(terms.size() + 1, {places.begin() + 1, places.end()})) return {};
     if (!has_shared_factors(search_, sample_, columns, factors, least, 0.1 * half)) return {};
     for (const double deviations : {60, 6})  // factors of columns that are much alike are less sure
       if (auto found = rounded_to(target, columns, factors, terms, deviations)) return found;
@@ -165,23 +178,22 @@ class ProductSums {
   // Whether the sum factor · (…) is really a rounded quotient: ratio = b / (a + 1) implies b = a * ratio + ratio up to
   // rounding, but the ratio could not be recomputed from sampled a and ratio.
   bool is_quotient(int target, const std::vector<Term>& terms, int factor) const {
-    std::vector<const Column*> other;
+    std::vector<std::vector<double>> other;  // of the sample's rows; empty: 1
     for (const Term& t : terms) {
       if (t.column != factor && t.times != factor) return false;
       const int rest = t.times < 0 ? -1 : t.column == factor ? t.times : t.column;
-      other.push_back(rest < 0 ? nullptr : &search_.column(rest));
+      other.push_back(rest < 0 ? std::vector<double>() : search_.numbers_of(rest, sample_.rows));
     }
     const Column &of = search_.column(factor), &sum = search_.column(target);
     if (digits_of(of) == kAllDigits || digits_of(sum) == kAllDigits) return false;
     const size_t n = sample_.rows.size();
+    const std::vector<double> all = search_.numbers_of(factor, sample_.rows);
     const auto given_back = [&](size_t shift) {
       size_t back = 0;
       for (size_t i = 0; i < n; ++i) {
-        const auto row = static_cast<size_t>(sample_.rows[i]);
         double rest = 0;
-        for (size_t k = 0; k < terms.size(); ++k)
-          rest += terms[k].factor * (other[k] == nullptr ? 1 : other[k]->numbers[row]);
-        const double x = of.numbers[static_cast<size_t>(sample_.rows[(i + shift) % n])];
+        for (size_t k = 0; k < terms.size(); ++k) rest += terms[k].factor * (other[k].empty() ? 1 : other[k][i]);
+        const double x = all[(i + shift) % n];
         const double product = round_decimals(x * rest, digits_of(sum));
         back += std::abs(product / rest - x) <= half_unit(of) * (1 + 1e-9) ? 1 : 0;
       }

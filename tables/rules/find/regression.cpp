@@ -7,9 +7,9 @@ namespace {
 
 constexpr size_t kMinSumRows = 30;  // complete ones; and three times the columns
 
-Centred centred_at(const Column& c, int column, const std::vector<int64_t>& rows) {
-  std::vector<double> x = numbers_in(c, rows);
-  for (double& v : x) v /= kind_of(c).unit;
+Centred centred_at(const RuleSearch& search, int column, const std::vector<int64_t>& rows) {
+  std::vector<double> x = search.numbers_of(column, rows);
+  for (double& v : x) v /= kind_of(search.column(column)).unit;
   return centred(column, std::move(x));
 }
 
@@ -34,6 +34,11 @@ Centred centred(int column, std::vector<double> x) {
   for (double& v : x) v -= mean;
   const double deviation = std::sqrt(dot(x, x) / n);
   return {column, mean, deviation, std::move(x)};
+}
+
+Centred with_mean(double mean, std::vector<double> x) {
+  const double deviation = std::sqrt(dot(x, x) / static_cast<double>(x.size()));
+  return {-1, mean, deviation, std::move(x)};
 }
 
 Centred without(const Centred& c, const std::vector<char>& left_out) {
@@ -82,7 +87,7 @@ Sample sample_with(const RuleSearch& search, int first) {
   for (const int j : columns) {
     std::vector<char>& of = missing.emplace_back();
     for (size_t i = 0; i < rows.size(); ++i)
-      of.push_back(search.column(j).is_missing(rows[i]) ? 1 : 0), gaps[i] += static_cast<size_t>(of.back());
+      of.push_back(search.lacks(j, rows[i]) ? 1 : 0), gaps[i] += static_cast<size_t>(of.back());
     search.column(j).relax();
   }
   const auto complete = [&] { return static_cast<size_t>(std::count(gaps.begin(), gaps.end(), size_t{0})); };
@@ -106,8 +111,7 @@ Sample sample_with(const RuleSearch& search, int first) {
     if (gaps[i] == 0) kept.push_back(rows[i]);
   Sample out{{}, std::move(kept), static_cast<double>(columns.size())};
   for (const int j : columns) {
-    out.columns.push_back(centred_at(search.column(j), j, out.rows));
-    search.column(j).relax();
+    out.columns.push_back(centred_at(search, j, out.rows));
     // numbers whose squares leave the range of a double take no part
     const double deviation = out.columns.back().deviation;
     if (!(deviation > 0 && std::isfinite(deviation))) out.columns.pop_back();

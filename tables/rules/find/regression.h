@@ -24,6 +24,8 @@ struct Centred {
 };
 
 Centred centred(int column, std::vector<double> x);
+// Of values that are centred already.
+Centred with_mean(double mean, std::vector<double> x);
 // Without some rows.
 Centred without(const Centred& c, const std::vector<char>& left_out);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "tables/formats/number_format.h"
 #include "tables/identifiers/permutation.h"
@@ -46,6 +47,50 @@ RuleSearch RuleSearch::of_most_rows(size_t draw) const {
   const size_t first = std::min(draw * kRows, proposing.size()), end = std::min(first + kRows, proposing.size());
   out.proposing.assign(proposing.begin() + static_cast<std::ptrdiff_t>(first),
                        proposing.begin() + static_cast<std::ptrdiff_t>(end));
+  return out;
+}
+
+RuleSearch RuleSearch::with_blanks_as_0() const {
+  constexpr size_t kRows = 512;  // propose: a second search of a table is to cost little
+  RuleSearch out = *this;
+  out.proposing.resize(std::min(kRows, proposing.size()));
+  out.zeros.assign(columns(), 0);
+  for (const int j : usable_numbers(SIZE_MAX)) {
+    const Column& c = column(j);
+    const bool none = std::ranges::none_of(proposing, [&](int64_t row) { return c.is_missing(row); });
+    if (none || !is_quantity(c)) continue;
+    const int64_t least = holders.least({&c});
+    Held blank;
+    holders.each([&](int64_t row, int64_t holder) {
+      if (blank.holders < least && c.is_missing(row)) blank.add(holder);
+    });
+    c.relax();
+    out.zeros[static_cast<size_t>(j)] = blank.holders >= least ? 1 : 0;
+  }
+  if (std::ranges::count(out.zeros, 1) == 0) out.zeros.clear();
+  out.may_compute = [zeros = out.zeros, any = may_compute](int target, const std::vector<int>& of) {
+    return (zeros.empty() || zeros[static_cast<size_t>(target)] == 0) && (!any || any(target, of));
+  };
+  return out;
+}
+
+bool RuleSearch::say(size_t numbers, const std::vector<int>& columns) const {
+  constexpr size_t kEach = 3;
+  std::unordered_set<uint64_t> seen;
+  for (const int64_t row : proposing)
+    if (seen.insert(combination_key(*this, columns, row)).second && seen.size() == kEach * numbers) return true;
+  return false;
+}
+
+std::string RuleSearch::name_of(int j) const {
+  const std::string name = quoted_name(column(j).name);
+  return blank_is_0(j) ? "coalesce(" + name + ", 0)" : name;
+}
+
+std::vector<double> RuleSearch::numbers_of(int j, const std::vector<int64_t>& rows) const {
+  std::vector<double> out = numbers_in(column(j), rows);
+  if (blank_is_0(j))
+    for (double& x : out) x = x == x ? x : 0;
   return out;
 }
 

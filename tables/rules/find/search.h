@@ -41,6 +41,9 @@ class RuleSearch {
     std::string column, by;
   };
   std::vector<MissingBy> missing_by;
+  // By column: whether its missing cells count as 0, as those of discounts that few receipts have; empty: none do.
+  std::vector<char> zeros;
+  bool blank_is_0(int j) const { return !zeros.empty() && zeros[static_cast<size_t>(j)] != 0; }
 
   size_t columns() const { return table.columns.size(); }
   const Column& column(int j) const { return table.columns[static_cast<size_t>(j)]; }
@@ -54,6 +57,19 @@ class RuleSearch {
   // A search for rules that hold in most rows. Few rows propose, the `draw`-th subset: in some draw no proposing row is
   // an exception.
   RuleSearch of_most_rows(size_t draw) const;
+  // A search for sums and products in which a missing number counts as 0, of columns in which enough rows or keys miss
+  // one; it computes none of these.
+  RuleSearch with_blanks_as_0() const;
+  bool lacks(int j, int64_t row) const { return !blank_is_0(j) && column(j).is_missing(row); }
+  // Whether a column has few values beside another one, as fees and days of tests have: computed from numbers of many
+  // values it would have as many.
+  static bool are_few(size_t values, size_t of) { return 10 * values <= of; }
+  // Whether the proposing rows hold enough combinations of these columns to say that many numbers of an expression.
+  bool say(size_t numbers, const std::vector<int>& columns) const;
+  // A column as an expression names it: discount, or coalesce(discount, 0).
+  std::string name_of(int j) const;
+  // Its numbers in these rows; releases its pages.
+  std::vector<double> numbers_of(int j, const std::vector<int64_t>& rows) const;
   // Whether some cells of the proposing rows are missing, but fewer than a quarter: finders that read a few complete
   // rows want these there.
   bool misses_few(const Column& column) const;

@@ -73,9 +73,19 @@ std::vector<Term> shortened(const RuleSearch& search, std::vector<Term> terms, i
   return terms;
 }
 
+// The sum as the rule of the best of its columns.
+Computed best_of(const RuleSearch& search, const std::vector<Term>& terms, int target, double constant) {
+  const auto varied = most_varied(search, terms, target, constant);
+  return varied ? *varied : solved(search, terms, target, constant);
+}
+
 // The rule of a sum, tried on all rows.
 std::optional<FoundRule> tried_sum_with(const RuleSearch& search, std::vector<Term> terms, int target, double constant,
                                         Says says, double tried) {
+  std::vector<int> of;
+  size_t numbers = constant == 0 ? 0 : 1;
+  for (const Term& t : terms) of.push_back(t.column), numbers += std::abs(t.factor) == 1 ? 0 : 1;
+  if (numbers > 1 && !search.say(numbers, of)) return {};
   const bool shares =
       constant != 0 && std::all_of(terms.begin(), terms.end(), [](const Term& t) { return t.factor == -1; });
   if (says != Says::exactly) {
@@ -84,19 +94,26 @@ std::optional<FoundRule> tried_sum_with(const RuleSearch& search, std::vector<Te
         !has_text(search, terms, is_instant(search.column(target))))
       return {};
     const double rounded = each ? static_cast<double>(terms.size()) + 1 : 1;
-    Computed sum = solved(search, std::move(terms), target, constant);
+    Computed sum = best_of(search, terms, target, constant);
     sum.rounded = rounded, sum.shares = shares;
     return says == Says::rounded ? computed_rule(search, sum, tried) : usual_rule(search, sum, tried);
   }
   if (auto count = count_of(search, terms, target, constant)) return computed_rule(search, *count, tried);
   if (!has_text(search, terms, is_instant(search.column(target)))) return {};
-  if (auto later = later_date(search, terms, target, constant))
-    if (auto found = computed_rule(search, *later, tried)) return found;
-  if (std::vector<Term> fewer = shortened(search, terms, target); fewer.size() < terms.size())
-    if (auto found = computed_rule(search, solved(search, std::move(fewer), target, constant), tried)) return found;
-  Computed sum = solved(search, std::move(terms), target, constant);
-  sum.shares = shares;
-  return computed_rule(search, sum, tried);
+  const auto varied = most_varied(search, terms, target, constant);
+  std::vector<Computed> ways;
+  if (auto later = later_date(search, terms, target, constant)) {
+    if (varied) ways.push_back(*varied);
+    ways.push_back(*later);
+  }
+  if (const std::vector<Term> fewer = shortened(search, terms, target); fewer.size() < terms.size())
+    ways.push_back(best_of(search, fewer, target, constant));
+  if (varied) ways.push_back(*varied);
+  ways.push_back(solved(search, terms, target, constant));
+  ways.back().shares = shares;
+  for (const Computed& sum : ways)
+    if (auto found = computed_rule(search, sum, tried)) return found;
+  return {};
 }
 
 // The same of the factors that explain a column.
@@ -133,49 +150,153 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
   return {};
 }
 
-// The same of columns close to each other, such as times in order: rounding leaves each of them a factor. The least
-// certain one is dropped until each of the others is needed.
-std::optional<FoundRule> tried_needed(const RuleSearch& search, std::vector<const Centred*> columns, const Centred& c,
-                                      const Sample& sample) {
-  constexpr size_t kMaxNear = 40;  // the work grows with their fourth power
-  constexpr double kNeeded = 6;    // deviations of rounding errors
-  const double half = half_unit(search.column(c.column));
-  const double error = 0.6 * half;
-  const auto is_close = [&](const Centred* a) {  // to another one
-    return std::ranges::any_of(columns, [&](const Centred* b) {
-      const double along = dot(a->x, b->x) / dot(b->x, b->x);
-      const double rest = a->deviation * a->deviation - std::pow(along * b->deviation, 2);
-      return a != b && rest < 1e-3 * a->deviation * a->deviation;
+// Columns that have the same factor but for its sign, added up: tax is a rate of subtotal - discount.
+struct Together {
+  Centred sum;
+  std::vector<Term> of;  // factors of 1 and −1
+};
+
+Together alone(const Centred& c) { return {c, {{c.column, 1}}}; }
+
+void add_to(Together& all, const Together& more, double sign) {
+  for (const Term& t : more.of) all.of.push_back({t.column, sign * t.factor});
+  for (size_t i = 0; i < all.sum.x.size(); ++i) all.sum.x[i] += sign * more.sum.x[i];
+  all.sum = with_mean(all.sum.mean + sign * more.sum.mean, std::move(all.sum.x));
+}
+
+// The factors of columns, and how far each is off for an error of one; nullopt: others determine one of them.
+struct Fit {
+  Regression::Residual rest;
+  std::vector<double> factors, spread;
+};
+std::optional<Fit> fitted(const std::vector<Together>& columns, const Centred& c) {
+  Regression regression(c.x.size());
+  for (const Together& t : columns) {
+    auto own = regression.residual(t.sum);
+    if (regression.exact(own, t.sum)) return {};
+    regression.add(std::move(own));
+  }
+  Fit out{regression.residual(c), {}, regression.spread()};
+  out.factors = regression.factors(out.rest.along);
+  return out;
+}
+
+// Those whose factors may be the same, as one.
+std::vector<Together> joined(std::vector<Together> columns, const Centred& c, double error) {
+  constexpr double kSame = 4;
+  const std::optional<Fit> fit = fitted(columns, c);
+  if (!fit) return columns;
+  std::vector<size_t> order(columns.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t k) { return fit->spread[k]; });
+  std::vector<Together> out;
+  std::vector<size_t> first;  // of each of them
+  for (const size_t k : order) {
+    const auto same = std::ranges::find_if(first, [&](size_t f) {
+      return std::abs(std::abs(fit->factors[f]) - std::abs(fit->factors[k])) <
+             kSame * error * std::hypot(fit->spread[f], fit->spread[k]);
     });
-  };
-  if (columns.size() > kMaxNear || std::ranges::none_of(columns, is_close)) return {};
+    if (same == first.end()) out.push_back(columns[k]), first.push_back(k);
+    else
+      add_to(out[static_cast<size_t>(same - first.begin())], columns[k],
+             fit->factors[*same] * fit->factors[k] < 0 ? -1 : 1);
+  }
+  return out;
+}
+
+// The factor by which a column is the target in all rows, of fewest digits; NaN: there is none.
+double factor_in_rows(const Centred& of, const Centred& c, double half) {
+  constexpr int kMaxDigits = 9;
+  double low = -INFINITY, high = INFINITY;
+  for (size_t i = 0; i < of.x.size(); ++i) {
+    const double x = of.x[i] + of.mean, y = c.x[i] + c.mean, reach = (1 + 1e-7) * half + 1e-12 * std::abs(y);
+    if (std::abs(x) < 1e-9) continue;
+    low = std::max(low, std::min((y - reach) / x, (y + reach) / x));
+    high = std::min(high, std::max((y - reach) / x, (y + reach) / x));
+  }
+  return low <= high ? simplest_between(low, high, Ends::both, kMaxDigits) : kMissing;
+}
+
+// The rule of columns whose factors are not sure to enough digits at once: the surest is rounded first, and what it
+// leaves says the others better; the last one is what all rows allow.
+std::optional<FoundRule> tried_in_turn(const RuleSearch& search, std::vector<Together> columns, const Centred& c,
+                                       const Sample& sample) {
+  constexpr double kNear = 3;  // deviations of rounding errors
+  const double half = half_unit(search.column(c.column)), error = 0.6 * half;
+  Centred rest = c;
+  std::vector<std::pair<Together, double>> terms;
+  double constant = 0;
   while (!columns.empty()) {
-    Regression regression(sample.rows.size());
-    for (const Centred* b : columns) regression.add(regression.residual(*b));
-    const Regression::Residual rest = regression.residual(c);
-    if (!regression.but_for_rounding(rest, c, half)) return {};
-    const std::vector<double> factors = regression.factors(rest.along), spread = regression.spread();
+    const std::optional<Fit> fit = fitted(columns, rest);
+    if (!fit) return {};
+    size_t surest = 0;
+    for (size_t k = 1; k < columns.size(); ++k)
+      if (fit->spread[k] / std::abs(fit->factors[k]) < fit->spread[surest] / std::abs(fit->factors[surest])) surest = k;
+    Together of = std::move(columns[surest]);
+    columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(surest));
+    double factor = columns.empty() ? factor_in_rows(of.sum, rest, half) : kMissing;
+    const bool through_0 = factor == factor;
+    if (!through_0) factor = short_number(fit->factors[surest], kNear * error * fit->spread[surest]);
+    for (size_t i = 0; i < rest.x.size(); ++i) rest.x[i] -= factor * of.sum.x[i];
+    rest = with_mean(rest.mean - factor * of.sum.mean, std::move(rest.x));
+    if (columns.empty() && !through_0)
+      constant = short_number(rest.mean, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
+    terms.emplace_back(std::move(of), factor);
+  }
+  std::vector<Term> single;
+  std::string text;  // with columns in parentheses, unless all are single
+  bool parentheses = false;
+  std::ranges::sort(terms, {}, [](const auto& t) { return t.first.of.front().column; });
+  for (auto& [of, factor] : terms) {
+    std::ranges::sort(of.of, {}, &Term::column);
+    const bool all = std::ranges::none_of(of.of, [&](const Term& t) { return factor * t.factor > 0; });
+    const double sign = all == (factor > 0) ? -1 : 1;  // inside, some are added
+    for (Term& t : of.of) single.push_back({t.column, factor * t.factor}), t.factor *= sign;
+    const std::vector<Term> fewer = shortened(search, of.of, c.column);
+    parentheses |= fewer.size() > 1 && std::abs(factor) != 1;
+    text += text.empty() ? (factor * sign < 0 ? "-" : "") : factor * sign < 0 ? " - " : " + ";
+    const std::string inside = sum_text(search, fewer, 0, false);
+    const std::string times = std::abs(factor) == 1 ? "" : fmt::format("{} * ", std::abs(factor));
+    text += times + (fewer.size() > 1 && !times.empty() ? "(" + inside + ")" : inside);
+  }
+  if (!parentheses) return tried_sum_with(search, std::move(single), c.column, constant, Says::exactly, sample.tried);
+  if (constant != 0) text += fmt::format(" {} {}", constant < 0 ? "-" : "+", std::abs(constant));
+  return computed_rule(search, {c.column, text}, sample.tried);
+}
+
+// The same of columns close to each other, such as times in order, or 0 in most rows: rounding leaves each of them a
+// factor. The least certain one is dropped until each of the others is needed.
+std::optional<FoundRule> tried_needed(const RuleSearch& search, const std::vector<const Centred*>& before,
+                                      const Centred& c, const Sample& sample) {
+  constexpr size_t kMaxNear = 40;  // the work grows with their third power
+  constexpr double kNeeded = 6;    // deviations of rounding errors
+  const double half = half_unit(search.column(c.column)), error = 0.6 * half;
+  if (before.size() > kMaxNear) return {};
+  std::vector<Together> columns;
+  for (const Centred* b : before) columns.push_back(alone(*b));
+  while (!columns.empty()) {
+    const std::optional<Fit> fit = fitted(columns, c);
+    if (!fit || fit->rest.deviation > kRounding * half) return {};
     size_t least = 0;
     for (size_t k = 1; k < columns.size(); ++k)
-      if (std::abs(factors[k]) / spread[k] < std::abs(factors[least]) / spread[least]) least = k;
-    if (std::abs(factors[least]) < kNeeded * error * spread[least]) {
+      if (std::abs(fit->factors[k]) / fit->spread[k] < std::abs(fit->factors[least]) / fit->spread[least]) least = k;
+    if (std::abs(fit->factors[least]) < kNeeded * error * fit->spread[least]) {
       columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(least));
       continue;
     }
-    std::vector<Term> terms;
-    double constant = c.mean;
-    for (size_t k = 0; k < columns.size(); ++k) {
-      terms.push_back({columns[k]->column, short_number(factors[k], kNeeded / 2 * error * spread[k])});
-      constant -= terms.back().factor * columns[k]->mean;
-    }
-    constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
+    if (columns.size() > kMaxTerms) return {};
     std::vector<int> places{c.column};
-    for (const Term& t : terms) places.push_back(t.column);
+    std::vector<const Centred*> of;
+    for (const Together& t : columns) places.push_back(t.of.front().column), of.push_back(&t.sum);
     const double least_weight = std::max(0.1 * half, 1e-7 * c.deviation);
-    if (!has_shared_factors(search, sample, columns, factors, search.holders.least(search.columns_at(places)),
+    if (!has_shared_factors(search, sample, of, fit->factors, search.holders.least(search.columns_at(places)),
                             least_weight))
       return {};
-    return tried_sum_with(search, std::move(terms), c.column, constant, Says::exactly, sample.tried);
+    const bool dated = std::ranges::any_of(places, [&](int j) { return is_instant(search.column(j)); });
+    if (!search.usual && !dated)
+      if (std::vector<Together> same = joined(columns, c, error); same.size() < columns.size())
+        if (auto found = tried_in_turn(search, std::move(same), c, sample)) return found;
+    return tried_in_turn(search, std::move(columns), c, sample);
   }
   return {};
 }
@@ -219,7 +340,7 @@ int target_of(const RuleSearch& search, const Sample& sample, const std::vector<
   std::vector<int> targets;
   for (const Term& t : identity) targets.push_back(t.column);
   const std::vector<Term> terms(identity.begin() + 1, identity.end());
-  const int total = solved(search, terms, identity.front().column, 0).target;
+  const int total = best_of(search, terms, identity.front().column, 0).target;
   std::sort(targets.begin(), targets.end(),
             [=](int a, int b) { return std::pair(a == total, a) > std::pair(b == total, b); });
   if (rounded.size() > 2) {  // it follows from columns that no sum may remove

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "tables/kinds/kind.h"
 #include "tables/rules/find/factors.h"
@@ -29,22 +30,25 @@ std::string days_text(double days) {
   return fmt::format("{}", days);
 }
 
-// Of the columns of an identity without a total the given one, unless it has few values, as a fee has: sampled rows
-// would have any that the others leave. Then the last of those with many.
-int varied_of(const RuleSearch& search, const std::vector<Term>& identity, int target) {
-  constexpr size_t kFew = 10, kMany = 2;  // parts of the most values that one of them has
-  std::vector<std::pair<int, size_t>> values;
+// Whether a rule may compute one of the columns of an identity from the others.
+bool may_be_computed(const RuleSearch& search, const std::vector<Term>& identity, int column) {
+  std::vector<int> others;
   for (const Term& t : identity)
-    values.emplace_back(t.column, distinct_of(numbers_in(search.column(t.column), search.proposing)));
-  std::sort(values.begin(), values.end());
-  size_t most = 0;
-  for (const auto& [column, count] : values) most = std::max(most, count);
-  int varied = target;
-  for (const auto& [column, count] : values) {
-    if (column == target && kFew * count > most) return target;
-    if (kMany * count >= most) varied = column;
+    if (t.column != column) others.push_back(t.column);
+  return search.may_give(column, others);
+}
+
+// The terms of one of its columns, in the order of the table.
+std::vector<Term> others_of(const std::vector<Term>& identity, int target) {
+  double factor = 0;
+  std::vector<Term> others;
+  for (const Term& t : identity) {
+    if (t.column == target) factor = -t.factor;
+    else others.push_back(t);
   }
-  return varied;
+  for (Term& t : others) t.factor /= factor;
+  std::sort(others.begin(), others.end(), [](const Term& a, const Term& b) { return a.column < b.column; });
+  return others;
 }
 
 // Units of which a day has a whole number: others are chance, such as that of two numbers beside two dates.
@@ -56,15 +60,17 @@ std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double c
   const auto instant = [&](const Term& t) { return is_instant(search.column(t.column)); };
   const bool counted = !calendar && std::count_if(terms.begin(), terms.end(), instant) == 1;
   const auto name = [&](const Term& t) {
-    const std::string bare = quoted_name(search.column(t.column).name);
-    if (t.times >= 0) return fmt::format("{} * {}", bare, quoted_name(search.column(t.times).name));
+    const std::string bare = search.name_of(t.column);
+    if (t.times >= 0) return fmt::format("{} * {}", bare, search.name_of(t.times));
     return counted && instant(t) ? fmt::format("({} - '1970-01-01')", bare) : bare;
   };
   std::stable_partition(terms.begin(), terms.end(), [](const Term& t) { return t.factor > 0; });
   std::stable_partition(terms.begin(), terms.end(), instant);
   std::string out;
   if (terms.size() > 1 && instant(terms[1])) {  // days between two dates
-    out = product_text(terms[0].factor, fmt::format("({} - {})", name(terms[0]), name(terms[1])));
+    const bool bare = terms[0].factor == 1 && terms.size() == 2 && constant == 0;
+    const std::string days = fmt::format("{} - {}", name(terms[0]), name(terms[1]));
+    out = bare ? days : product_text(terms[0].factor, "(" + days + ")");
     terms.erase(terms.begin(), terms.begin() + 2);
   }
   const bool first = out.empty() && terms[0].factor < 0 && constant > 0;
@@ -90,49 +96,68 @@ bool has_text(const RuleSearch& search, const std::vector<Term>& terms, bool cal
 
 namespace {
 
-// The rule of the best target, which may have a rule already.
-Computed best_solved(const RuleSearch& search, std::vector<Term> terms, int target, double constant) {
+// Of the columns of an identity `best`, unless it has few values, as fees and days of tests have: computed ones would
+// be any that the others leave. Then the last of those with many that may be computed, rather a number than a
+// date: dates have orders.
+int varied_of(const RuleSearch& search, const std::vector<Term>& identity, int best) {
+  constexpr size_t kMany = 2;  // parts of the most values that one of them has
+  std::vector<std::tuple<bool, int, size_t>> values;
+  size_t most = 0;
+  for (const Term& t : identity) {
+    values.emplace_back(!is_instant(search.column(t.column)), t.column,
+                        distinct_of(search.numbers_of(t.column, search.proposing)));
+    most = std::max(most, std::get<2>(values.back()));
+  }
+  std::sort(values.begin(), values.end());
+  int varied = best;
+  for (const auto& [number, column, count] : values) {
+    if (column == best && !RuleSearch::are_few(count, most)) return best;
+    if (kMany * count >= most && may_be_computed(search, identity, column)) varied = column;
+  }
+  return varied;
+}
+
+// The total of an identity target = Σ factor·column, if it has one, else the target.
+int total_of(const std::vector<Term>& terms, int target) {
   const auto unit = [](const Term& t) { return std::abs(t.factor) == 1; };
   const auto negative = [](const Term& t) { return t.factor < 0; };
-  if (std::all_of(terms.begin(), terms.end(), unit) && constant == 0 && terms.size() > 1) {
-    // target = b − c − d: then b = target + c + d
-    const auto minuend = std::find_if_not(terms.begin(), terms.end(), negative);
-    if (std::count_if(terms.begin(), terms.end(), negative) == static_cast<std::ptrdiff_t>(terms.size()) - 1) {
-      const Term sum = *minuend;
-      for (Term& t : terms) t.factor = 1;
-      *std::find_if(terms.begin(), terms.end(), [&](const Term& t) { return t.column == sum.column; }) = {target, 1};
-      target = sum.column;
-      return {target, sum_text(search, std::move(terms), constant, is_instant(search.column(target)))};
-    }
-  }
-  std::vector<Term> identity = terms;
-  identity.push_back({target, -1});
-  const auto dated = [&](const Term& t) { return is_instant(search.column(t.column)); };
-  if (constant == 0 && std::any_of(terms.begin(), terms.end(), negative) &&
-      std::none_of(identity.begin(), identity.end(), dated))
-    if (const int varied = varied_of(search, identity, target); varied != target)
-      return solved_for(search, identity, varied);
-  const bool calendar = is_instant(search.column(target));
-  return {target, sum_text(search, std::move(terms), constant, calendar)};
+  // target = b − c − d: then b = target + c + d
+  return terms.size() > 1 && std::ranges::all_of(terms, unit) &&
+                 std::ranges::count_if(terms, negative) == std::ssize(terms) - 1
+             ? std::ranges::find_if_not(terms, negative)->column
+             : target;
 }
 
 }  // namespace
 
-Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, double constant) {
-  Computed best = best_solved(search, terms, target, constant);
+std::optional<Computed> most_varied(const RuleSearch& search, std::vector<Term> terms, int target, double constant) {
+  if (constant != 0) return {};
+  const auto later = later_date(search, terms, target, constant);
+  const int best = later ? later->target : total_of(terms, target);
   terms.push_back({target, -1});
-  const auto may_be = [&](int column) {
-    std::vector<int> others;
-    for (const Term& t : terms)
-      if (t.column != column) others.push_back(t.column);
-    return search.may_give(column, others);
-  };
+  const int varied = varied_of(search, terms, best);
+  if (varied == best || !has_text(search, others_of(terms, varied), is_instant(search.column(varied)))) return {};
+  return solved_for(search, terms, varied);
+}
+
+Computed solved(const RuleSearch& search, const std::vector<Term>& terms, int target, double constant) {
+  const Computed given{target, sum_text(search, terms, constant, is_instant(search.column(target)))};
+  std::vector<Term> identity = terms;
+  identity.push_back({target, -1});
   const auto dated = [&](const Term& t) { return is_instant(search.column(t.column)); };
-  if (constant != 0 || may_be(best.target) || std::any_of(terms.begin(), terms.end(), dated)) return best;
-  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.column > b.column; });
-  for (const Term& t : terms)
-    if (std::abs(t.factor) == 1 && may_be(t.column)) return solved_for(search, terms, t.column);
-  return best;
+  const bool plain = constant != 0 || std::ranges::any_of(identity, dated);
+  const int total = constant == 0 ? total_of(terms, target) : target;
+  if (plain || may_be_computed(search, identity, total)) {
+    if (total == target) return given;
+    std::vector<Term> parts;
+    for (const Term& t : terms) parts.push_back({t.column == total ? target : t.column, 1});
+    return {total, sum_text(search, std::move(parts), 0, is_instant(search.column(total)))};
+  }
+  std::sort(identity.begin(), identity.end(), [](const Term& a, const Term& b) { return a.column > b.column; });
+  for (const Term& t : identity)
+    if (std::abs(t.factor) == 1 && may_be_computed(search, identity, t.column))
+      return solved_for(search, identity, t.column);
+  return given;
 }
 
 std::optional<Computed> later_date(const RuleSearch& search, const std::vector<Term>& terms, int target,
@@ -140,7 +165,7 @@ std::optional<Computed> later_date(const RuleSearch& search, const std::vector<T
   if (terms.size() != 2 || constant != 0 || is_instant(search.column(target))) return {};
   const Term &later = terms[terms[0].factor > 0 ? 0 : 1], &earlier = terms[terms[0].factor > 0 ? 1 : 0];
   if (!is_instant(search.column(later.column)) || !is_instant(search.column(earlier.column))) return {};
-  const auto name = [&](int column) { return quoted_name(search.column(column).name); };
+  const auto name = [&](int column) { return search.name_of(column); };
   const std::string days = later.factor == 1 ? name(target) : fmt::format("{} / {}", name(target), later.factor);
   return Computed{later.column, fmt::format("{} + {}", name(earlier.column), days)};
 }
@@ -154,15 +179,7 @@ std::optional<Computed> count_of(const RuleSearch& search, const std::vector<Ter
 }
 
 Computed solved_for(const RuleSearch& search, const std::vector<Term>& identity, int target) {
-  double factor = 0;
-  std::vector<Term> others;
-  for (const Term& t : identity) {
-    if (t.column == target) factor = -t.factor;
-    else others.push_back(t);
-  }
-  for (Term& t : others) t.factor /= factor;
-  std::sort(others.begin(), others.end(), [](const Term& a, const Term& b) { return a.column < b.column; });
-  return {target, sum_text(search, std::move(others), 0, false)};
+  return {target, sum_text(search, others_of(identity, target), 0, is_instant(search.column(target)))};
 }
 
 }  // namespace tessera

@@ -19,9 +19,10 @@ std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double c
 // Whether an expression exists for the sum: days are added to a date, two dates subtracted, and numbers count from
 // 1970.
 bool has_text(const RuleSearch& search, const std::vector<Term>& terms, bool calendar);
-// An identity Σ factor·column = constant as the rule of its best target: the column that is the sum of the others, if
-// there is one; else the last.
-Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, double constant);
+// The sum as the rule of the column that is the sum of the others, if there is one, else of the target.
+Computed solved(const RuleSearch& search, const std::vector<Term>& terms, int target, double constant);
+// The same as the rule of a column of many values, where that one has few; nullopt: it has not.
+std::optional<Computed> most_varied(const RuleSearch& search, std::vector<Term> terms, int target, double constant);
 // hours = 24 * (end - start) as end = start + hours / 24: a date cannot come out too early.
 std::optional<Computed> later_date(const RuleSearch& search, const std::vector<Term>& terms, int target,
                                    double constant);
