@@ -109,8 +109,8 @@ TEST(Gaps, RulesAreFoundAndRowsComeBack) {
 // which one is missing say nothing.
 TEST(Gaps, AmountsCountAs0WhereTheyAreMissing) {
   const auto tip = [](int64_t i) { return cents(between(i, 21, 1, 30)); };
-  const auto with = [](double share, auto&& of) {  // in this share of the rows
-    return [=](int64_t i) { return uniform(i, 22) < share ? of(i) : kMissing; };
+  const auto with = [](double share, auto&& of, uint32_t stream = 22) {  // in this share of the rows
+    return [=](int64_t i) { return uniform(i, stream) < share ? of(i) : kMissing; };
   };
   const auto or_0 = [](double x) { return x == x ? x : 0; };
   const auto some = [&](const char* name, double share, auto&& of, int decimals) {
@@ -123,10 +123,11 @@ TEST(Gaps, AmountsCountAs0WhereTheyAreMissing) {
   };
   for (const double share : {0.03, 0.4, 0.9}) {
     const auto tips = with(share, tip);
-    const auto counts = with(share, count), discounts = with(share, discount);
+    const auto counts = with(share, count, 23), discounts = with(share, discount);
     const std::vector<std::pair<std::string, std::vector<Column>>> cases{
         {"total = price + coalesce(count, 0) + coalesce(tip, 0)",
-         {numbers_of_rows("price", price, 2), some("count", share, count, 0), some("tip", share, tip, 2),
+         {numbers_of_rows("price", price, 2), numbers_by("count", ColumnType::integer, kGapRows, counts),
+          some("tip", share, tip, 2),
           result("total", [&](int64_t i) { return price(i) + or_0(counts(i)) + or_0(tips(i)); })}},
         {"net = price * count * (1 - coalesce(discount, 0) / 100)",
          {numbers_of_rows("price", price, 2), numbers_of_rows("count", count), some("discount", share, discount, 0),
@@ -149,6 +150,23 @@ TEST(Gaps, AmountsCountAs0WhereTheyAreMissing) {
                          "tip", ColumnType::decimal, kGapRows, [&](int64_t i) { return i < 3 ? kMissing : tip(i); }, 2),
                      result("total", [&](int64_t i) { return price(i) + (i < 3 ? 0 : tip(i)); })});
   EXPECT_EQ(said(reduced(few)), std::vector<std::string>{"total = price + tip"});
+}
+
+// A result that some rows lack alone, also where only a search in most rows finds it: no row breaks it.
+TEST(Gaps, AResultThatSomeRowsLackHoldsInAllOthers) {
+  const auto litres = [](int64_t i) { return cents(between(i, 31, 30, 70)); };
+  const auto wash = [](int64_t i) { return uniform(i, 32) < 0.06 ? 14.99 : 0.0; };
+  const auto km = [](int64_t i) { return uniform(i, 33) < 0.067 ? kMissing : whole_between(i, 34, 350, 1100); };
+  const auto tax = [=](int64_t i) { return cents((litres(i) * between(i, 35, 1.6, 1.9) + wash(i)) * 0.19 / 1.19); };
+  const auto use = [=](int64_t i) {
+    return uniform(i, 36) < 0.015 ? kMissing : std::nearbyint(1000 * litres(i) / km(i)) / 10;
+  };
+  const auto column = [](const char* name, int decimals, auto&& of) {
+    return numbers_by(name, decimals == 0 ? ColumnType::integer : ColumnType::decimal, 2000, of, decimals);
+  };
+  Table t = table({column("km", 0, km), column("litres", 2, litres), column("wash", 2, wash), column("tax", 2, tax),
+                   column("use", 1, use)});
+  expect_among(said(reduced(t)), {"use = 100 * litres / km"});
 }
 
 // Orders hold although the lower date is missing where a later one is not.

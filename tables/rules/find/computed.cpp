@@ -216,10 +216,11 @@ std::optional<FoundRule> usual_rule(const RuleSearch& search, const Computed& ru
     const bool none = given(row) != given(row);
     missing |= none != target.is_missing(row);
     if (holds(row, row)) ++evidence.rows;
-    else if (!none) breaks.add(holder);
+    else if (!none && !target.is_missing(row)) breaks.add(holder);
   });
-  return !missing && breaks.holders < search.holders.least(columns) ? by_construction(search, rule, evidence)
-                                                                    : repeated_rule(search, rule, evidence);
+  const bool few = breaks.holders < search.holders.least(columns);
+  return few && (!missing || search.gaps_may_be()) ? by_construction(search, rule, evidence, missing)
+                                                   : repeated_rule(search, rule, evidence);
 }
 
 std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried, bool given) {
