@@ -1,5 +1,5 @@
-// Arithmetic over the columns of a row, in --where and rules: + - * /, greatest, least, coalesce, add_months, functions,
-// numbers, dates and times.
+// Arithmetic over the columns of a row, in --where and rules: + - * /, greatest, least, coalesce, add_months,
+// functions, numbers, dates and times.
 #pragma once
 #include <cstdint>
 #include <span>
