@@ -189,8 +189,8 @@ TEST(Running, CountsTheTimeThatHasPassed) {
   }
 }
 
-// What the step before was, a text and a number; the highest score so far, which the first step has, and the lowest, which
-// began before it; and what adds up of a column that another rule computes.
+// What the step before was, a text and a number; the highest score so far, which the first step has, and the lowest,
+// which began before it; and what adds up of a column that another rule computes.
 TEST(Running, CarriesWhatTheStepsBeforeSay) {
   constexpr const char* kStates[] = {"new", "open", "waiting", "closed"};
   const auto state = [&](int64_t i) { return kStates[static_cast<size_t>(whole_between(i, 1, 0, 3))]; };

@@ -169,9 +169,7 @@ class RunningSearch {
 
   // Of any other column, sums among them: these rules are restored last.
   std::vector<FoundRule> carried() {
-    const std::vector<int> columns = search_.usable_columns(kMaxRunningParts, [](const Column& c) {
-      return is_ordered(c) || (has_texts(c) && c.type != ColumnType::identifier);
-    });
+    const std::vector<int> columns = search_.usable_columns(kMaxRunningParts, [](const Column&) { return true; });
     std::vector<FoundRule> out;
     std::vector<int> targets, sources;
     const auto in = [](const std::vector<int>& all, int j) { return std::ranges::find(all, j) != all.end(); };
@@ -196,10 +194,10 @@ class RunningSearch {
     const auto said = [&](int64_t row) {
       if (source.is_missing(row)) return kMissing;
       const double x = source.key(static_cast<size_t>(row));
-      return is_numeric(source.type) ? x : codes[static_cast<size_t>(x)];
+      return has_numbers(source) ? x : codes[static_cast<size_t>(x)];
     };
     const auto cell = [&](int64_t row) { return c.is_missing(row) ? kMissing : c.key(static_cast<size_t>(row)); };
-    const auto equal = [&](double x, double y) { return is_numeric(c.type) ? same_number(x, y, c) : x == y; };
+    const auto equal = [&](double x, double y) { return has_numbers(c) ? same_number(x, y, c) : x == y; };
     const auto expected = [&](int64_t row) {
       if (copies) return said(before(row));
       return greatest ? std::max(cell(before(row)), said(row)) : std::min(cell(before(row)), said(row));

@@ -174,7 +174,7 @@ class CarriedRule : public RuleOf<CarriedData> {
       const auto at = static_cast<size_t>(before[i]);
       if (!copies()) out[i] = !same_number(c.numbers[i], further(c.numbers[at], of.numbers[i]), data_.target);
       else if (of.is_missing(before[i])) continue;
-      else if (is_numeric(c.type)) out[i] = !same_number(c.numbers[i], of.numbers[at], data_.target);
+      else if (has_numbers(c)) out[i] = !same_number(c.numbers[i], of.numbers[at], data_.target);
       else out[i] = c.codes[i] != codes[static_cast<size_t>(of.codes[at])];
     }
     return out;
