@@ -249,7 +249,7 @@ std::optional<FoundRule> tried_in_turn(const RuleSearch& search, std::vector<Tog
   std::ranges::sort(terms, {}, [](const auto& t) { return t.first.of.front().column; });
   for (auto& [of, factor] : terms) {
     std::ranges::sort(of.of, {}, &Term::column);
-    const bool all = std::ranges::none_of(of.of, [&](const Term& t) { return factor * t.factor > 0; });
+    const bool all = std::ranges::none_of(of.of, [&, by = factor](const Term& t) { return by * t.factor > 0; });
     const double sign = all == (factor > 0) ? -1 : 1;  // inside, some are added
     for (Term& t : of.of) single.push_back({t.column, factor * t.factor}), t.factor *= sign;
     const std::vector<Term> fewer = shortened(search, of.of, c.column);
