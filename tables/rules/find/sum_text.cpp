@@ -141,7 +141,7 @@ std::optional<Computed> most_varied(const RuleSearch& search, std::vector<Term> 
 }
 
 Computed solved(const RuleSearch& search, const std::vector<Term>& terms, int target, double constant) {
-  const Computed given{target, sum_text(search, terms, constant, is_instant(search.column(target)))};
+  Computed given{target, sum_text(search, terms, constant, is_instant(search.column(target)))};
   std::vector<Term> identity = terms;
   identity.push_back({target, -1});
   const auto dated = [&](const Term& t) { return is_instant(search.column(t.column)); };
