@@ -260,6 +260,44 @@ TEST(MadeSteps, SumsOfStepsGoOnFromTheLastGivenValue) {
   }
 }
 
+// The highest score so far goes on from a given one, and a text that repeats the step before is given as any other.
+TEST(MadeSteps, WhatIsCarriedGoesOnFromGivenSteps) {
+  const std::vector<std::string> kStates{"new", "open", "closed"};
+  std::vector<double> key, score, best;
+  std::vector<std::string> state, was;
+  for (int64_t i = 0; i < 1200; ++i) {
+    const bool first = i % 8 == 0;
+    key.push_back(static_cast<double>(i / 8)), score.push_back(std::floor(900 * uniform(i, 1)));
+    best.push_back(first ? score.back() : std::max(best.back(), score.back()));
+    was.push_back(first ? "none" : state.back()), state.push_back(kStates[static_cast<size_t>(3 * uniform(i, 2))]);
+  }
+  const auto of = [](const auto& keys, const auto& scores, const auto& bests, const auto& states, const auto& before) {
+    return table({numbers("key", ColumnType::integer, keys), numbers("score", ColumnType::integer, scores),
+                  numbers("best", ColumnType::integer, bests), texts("state", ColumnType::category, states),
+                  texts("was", ColumnType::category, before)});
+  };
+  FitOptions f = made_of_sequences(0, 0, "key");
+  f.sequences.statics.clear();
+  const Model m = fit(of(key, score, best, state, was), f);
+  EXPECT_EQ(m.state().sequences()->rules.firsts(), (std::vector<std::string>{"best", "was"}));
+  GivenOptions o;
+  o.steps = 4;
+  using Numbers = std::vector<double>;
+  using Names = std::vector<std::string>;
+  const Table rows = continued(m,
+                               of(Numbers{5, 5, 5}, Numbers{10, kMissing, kMissing}, Numbers{10, 880, kMissing},
+                                  Names{"new", "open", "closed"}, Names{"none", "new", "open"}),
+                               o);
+  ASSERT_EQ(rows.rows, 7);
+  const auto at = [&](const char* name, size_t i) { return rows.find(name)->numbers[i]; };
+  EXPECT_EQ(at("best", 1), 880);
+  for (size_t i = 2; i < 7; ++i) {
+    EXPECT_EQ(at("best", i), std::max(at("best", i - 1), at("score", i))) << i;
+    EXPECT_EQ(cell(*rows.find("was"), static_cast<int64_t>(i)), cell(*rows.find("state"), static_cast<int64_t>(i) - 1))
+        << i;
+  }
+}
+
 // A balance that goes on from a low one does not fall below zero either: its steps are drawn again.
 TEST(MadeSteps, ForecastsOfBalancesStayAboveZero) {
   std::vector<double> key, amount, balance;

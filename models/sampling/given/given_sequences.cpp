@@ -9,6 +9,7 @@
 #include "models/fitted/sequence_model.h"
 #include "models/sampling/given/given_rows.h"
 #include "models/sampling/identities.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/notice.h"
 #include "tables/types/types.h"
@@ -268,6 +269,7 @@ class GivenSequences : public GivenStream {
     Table sums;
     for (const std::string& name : model_->rules.firsts()) {
       const Column& c = *table_.find(name);
+      if (has_texts(c)) continue;  // copies of the step before: they do not add up
       sums.columns.push_back(c.head());
       for (const double x : known(c)) sums.columns.back().numbers.push_back(x);
     }

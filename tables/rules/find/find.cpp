@@ -205,12 +205,14 @@ class RuleFinder {
     if (of_computed && std::ranges::none_of(waiting_.all(), is_time)) return;
     const bool reads_computed =
         std::ranges::find(kOfNumbers, find) != std::end(kOfNumbers) || find == find_rates || find == find_compared;
+    const bool blanks_are_tried = std::ranges::find(kWithBlanks, find) != kWithBlanks.end();
     const auto next = [&] {
-      auto found = find(reads_computed || of_computed ? with_computed(of_computed)
-                        : find == find_between        ? beside_statics()
-                                                      : search());
-      if (std::ranges::find(kWithBlanks, find) != kWithBlanks.end() && (!found || found->rule->leaves_gaps()))
-        if (const RuleSearch blanks = with_computed().with_blanks_as_0(); !blanks.zeros.empty())
+      const RuleSearch seen = reads_computed || of_computed ? with_computed(of_computed)
+                              : find == find_between        ? beside_statics()
+                                                            : search();
+      auto found = find(seen);
+      if (blanks_are_tried && (!found || found->rule->leaves_gaps()))
+        if (const RuleSearch blanks = seen.with_blanks_as_0(); !blanks.zeros.empty())
           if (auto whole = find(blanks)) return whole;
       return found;
     };
@@ -218,7 +220,7 @@ class RuleFinder {
       if (found->rule->leaves_gaps() && found->rule->expression().empty())
         if (auto whole = without_gaps(found->rule->column())) found = std::move(whole);
       const RuleSearch all = with_computed();
-      if (auto total = total_of(*found)) found = std::move(total);
+      if (auto total = total_of(all, *found)) found = std::move(total);
       if (auto part = find_part(all, *found)) found = std::move(part);
       if (first != nullptr) keep(first(search(), *found->rule));
       std::vector<FoundRule> bands = find_bands_of(search(), *found->rule);  // of the column, too
@@ -229,10 +231,10 @@ class RuleFinder {
   }
 
   // The sum that find_total() finds, with missing numbers as 0 if it can.
-  std::optional<FoundRule> total_of(const FoundRule& found) {
-    if (const RuleSearch blanks = with_computed().with_blanks_as_0(); !blanks.zeros.empty())
+  static std::optional<FoundRule> total_of(const RuleSearch& all, const FoundRule& found) {
+    if (const RuleSearch blanks = all.with_blanks_as_0(); !blanks.zeros.empty())
       if (auto total = find_total(blanks, found)) return total;
-    return find_total(with_computed(), found);
+    return find_total(all, found);
   }
 
   // Another rule that computes this column wherever it is present: departure = arrival + nights, not the date of a

@@ -35,7 +35,7 @@ class ProductSums {
     if (sample_.columns.size() > kMaxProductFactors) return;
     for (const Centred& a : sample_.columns)
       for (const Centred& b : sample_.columns)
-        if (a.column < b.column && search.say(2, {a.column, b.column})) {
+        if (a.column < b.column && search.has_enough_for(2, {a.column, b.column})) {
           std::vector<double> x;
           for (size_t i = 0; i < a.x.size(); ++i) x.push_back((a.x[i] + a.mean) * (b.x[i] + b.mean));
           products_.push_back({a.column, b.column, centred(-1, std::move(x))});
@@ -150,7 +150,7 @@ class ProductSums {
       if (t.times >= 0) places.push_back(t.times);
     }
     const int64_t least = search_.holders.least(search_.columns_at(places));
-    if (!search_.say(terms.size() + 1, {places.begin() + 1, places.end()})) return {};
+    if (!search_.has_enough_for(terms.size() + 1, {places.begin() + 1, places.end()})) return {};
     if (!has_shared_factors(search_, sample_, columns, factors, least, 0.1 * half)) return {};
     for (const double deviations : {60, 6})  // factors of columns that are much alike are less sure
       if (auto found = rounded_to(target, columns, factors, terms, deviations)) return found;

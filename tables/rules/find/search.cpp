@@ -74,7 +74,7 @@ RuleSearch RuleSearch::with_blanks_as_0() const {
   return out;
 }
 
-bool RuleSearch::say(size_t numbers, const std::vector<int>& columns) const {
+bool RuleSearch::has_enough_for(size_t numbers, const std::vector<int>& columns) const {
   constexpr size_t kEach = 3;
   std::unordered_set<uint64_t> seen;
   for (const int64_t row : proposing)

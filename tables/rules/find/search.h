@@ -64,8 +64,8 @@ class RuleSearch {
   // Whether a column has few values beside another one, as fees and days of tests have: computed from numbers of many
   // values it would have as many.
   static bool are_few(size_t values, size_t of) { return 10 * values <= of; }
-  // Whether the proposing rows hold enough combinations of these columns to say that many numbers of an expression.
-  bool say(size_t numbers, const std::vector<int>& columns) const;
+  // Whether the proposing rows hold enough combinations of these columns for that many numbers of an expression.
+  bool has_enough_for(size_t numbers, const std::vector<int>& columns) const;
   // A column as an expression names it: discount, or coalesce(discount, 0).
   std::string name_of(int j) const;
   // Its numbers in these rows; releases its pages.

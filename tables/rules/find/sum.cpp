@@ -85,7 +85,7 @@ std::optional<FoundRule> tried_sum_with(const RuleSearch& search, std::vector<Te
   std::vector<int> of;
   size_t numbers = constant == 0 ? 0 : 1;
   for (const Term& t : terms) of.push_back(t.column), numbers += std::abs(t.factor) == 1 ? 0 : 1;
-  if (numbers > 1 && !search.say(numbers, of)) return {};
+  if (numbers > 1 && !search.has_enough_for(numbers, of)) return {};
   const bool shares =
       constant != 0 && std::all_of(terms.begin(), terms.end(), [](const Term& t) { return t.factor == -1; });
   if (says != Says::exactly) {

@@ -167,24 +167,31 @@ class CarriedRule : public RuleOf<CarriedData> {
   std::vector<std::string> columns(const Table&) const override { return {column(), data_.of}; }
   std::vector<char> broken(const Table& rows, const Table&) const override {
     const Column &c = column_of(rows, column()), &of = column_of(rows, data_.of);
+    check_types(c, of);
     const std::vector<int32_t> before = steps_before(rows, data_.steps), codes = codes_in(c, of);
     std::vector<char> out(static_cast<size_t>(rows.rows));
     for (size_t i = 0; i < out.size(); ++i) {
       if (before[i] < 0 || c.is_missing(static_cast<int64_t>(i))) continue;
       const auto at = static_cast<size_t>(before[i]);
+      if ((copies() ? of : c).is_missing(before[i])) continue;
       if (!copies()) out[i] = !same_number(c.numbers[i], further(c.numbers[at], of.numbers[i]), data_.target);
-      else if (of.is_missing(before[i])) continue;
       else if (has_numbers(c)) out[i] = !same_number(c.numbers[i], of.numbers[at], data_.target);
       else out[i] = c.codes[i] != codes[static_cast<size_t>(of.codes[at])];
     }
     return out;
   }
+  void restore(Table& rows) const override { carry(rows, nullptr); }
+  // The greatest value so far goes on from given ones.
+  void restore_given(Table& rows, const Table& known) const override {
+    carry(rows, copies() ? nullptr : &numbers_of(known, column()));
+  }
+
+ private:
   // Rows of a sequence are adjacent.
-  void restore(Table& rows) const override {
+  void carry(Table& rows, const Column* known) const {
     const Column &key = column_of(rows, data_.steps.key), &of = column_of(rows, data_.of);
-    Column& c = copies() ? column_of(rows, column()) : numbers_of(rows, column());
-    if (has_texts(c) != has_texts(of) || has_texts(c) != has_texts(data_.target))
-      refuse_rule("the column \"" + column() + "\" is of another type");
+    Column& c = column_of(rows, column());
+    check_types(c, of);
     CellCopy cells(of, c);
     for (size_t i = 0; i < static_cast<size_t>(rows.rows); ++i) {
       const bool first = i == 0 || key.key(i) != key.key(i - 1);
@@ -192,6 +199,8 @@ class CarriedRule : public RuleOf<CarriedData> {
         if (first) continue;
         if (of.is_missing(static_cast<int64_t>(i) - 1)) c.set_missing(i);
         else cells.copy(i - 1, i);
+      } else if (known != nullptr && known->numbers[i] == known->numbers[i]) {
+        c.numbers[i] = known->numbers[i];
       } else if (first && data_.begins) {
         c.numbers[i] = of.numbers[i];
       } else {
@@ -203,9 +212,11 @@ class CarriedRule : public RuleOf<CarriedData> {
     c.numbers = std::move(made.numbers), c.codes = std::move(made.codes), c.values = std::move(made.values);
     c.reason = text();
   }
-
- private:
   bool copies() const { return data_.how == CarriedData::kHows[0]; }
+  void check_types(const Column& c, const Column& of) const {
+    if (has_texts(c) != has_texts(of) || has_texts(c) != has_texts(data_.target))
+      refuse_rule("the column \"" + column() + "\" is of another type");
+  }
   double further(double so_far, double x) const {
     return data_.how == CarriedData::kHows[1] ? std::fmax(so_far, x) : std::fmin(so_far, x);
   }
