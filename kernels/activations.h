@@ -70,7 +70,7 @@ struct UnitMoments {
 };
 TESSERA_HD static inline UnitMoments unit_moments(double about, double sum, double squares, int64_t n) {
   const double count = static_cast<double>(n), variance = n > 1 ? (squares - sum * sum / count) / (count - 1) : 0;
-  return {about + sum / count, variance > 0 ? sqrt(variance) : variance == variance ? 0 : variance};
+  return {about + sum / count, variance > 0 ? ::sqrt(variance) : variance == variance ? 0 : variance};
 }
 // x ← f(scale·(x − mean) + shift) of a unit with these moments: standardized, plus b, times a; `again`: standardized
 // once more, as random curves are: mean a·b, deviation scale·deviation.

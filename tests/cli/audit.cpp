@@ -1,11 +1,7 @@
 // tessera audit: what it says of copies and of a model, and how it ends.
-#include <nlohmann/json.hpp>
-
 #include "cli/program.h"
 
 namespace {
-
-using Json = nlohmann::json;
 
 class CliAudit : public Cli {
  protected:

@@ -1,11 +1,7 @@
 // The command line, end to end, as a user types it.
-#include <nlohmann/json.hpp>
-
 #include "cli/program.h"
 
 namespace {
-
-using Json = nlohmann::json;
 
 TEST_F(Cli, HelpNamesEveryCommandAndExitCode) {
   const Outcome o = must("--help");

@@ -1,13 +1,9 @@
 // tessera dedup: what it says, what it writes, how it ends.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/program.h"
 
 namespace {
-
-using Json = nlohmann::json;
 
 class CliDedup : public Cli {
  protected:

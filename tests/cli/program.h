@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "support/folder.h"
+
+using Json = nlohmann::json;
 
 // A command line as one types it, "fit t.csv --epochs 1", or word by word where a word holds a space. + appends.
 struct Line : std::vector<std::string> {

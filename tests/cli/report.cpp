@@ -1,11 +1,7 @@
 // evaluate --report: the page, and that nothing is lost or half-written on the way to it.
-#include <nlohmann/json.hpp>
-
 #include "cli/program.h"
 
 namespace {
-
-using Json = nlohmann::json;
 
 TEST_F(Cli, WritesAnHtmlReport) {
   model();

@@ -1,15 +1,12 @@
 // Rules on the command line: listed, said by fit, kept by sample, shown of a model, refused with a way out.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 
 #include "cli/program.h"
 
 namespace {
-
-using Json = nlohmann::json;
 
 class CliRules : public Cli {
  protected:

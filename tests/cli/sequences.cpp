@@ -120,10 +120,10 @@ TEST_F(CliSequences, RejectsConflictingOptions) {
   refused(2, {"--method sequence"}, "evaluate t.csv t.csv --judges 3");
 }
 
-const Line kSmall = "--method timegan --iterations 40 --hidden-dim 8 --layers 2 --batch-size 16 --quiet";
+const Line kSmallTimegan = "--method timegan --iterations 40 --hidden-dim 8 --layers 2 --batch-size 16 --quiet";
 TEST_F(CliSequences, WindowsFromTableToReport) {
   write("real.csv", series(80, 0));
-  must("fit real.csv --model m.tessera --sequence-length 8 --log log.csv" + kSmall);
+  must("fit real.csv --model m.tessera --sequence-length 8 --log log.csv" + kSmallTimegan);
   EXPECT_HAS(read("log.csv"), "step,epoch,discriminator,generator,supervised,moments,reconstruction,seconds");
   must("sample m.tessera --rows 30 --output synthetic.csv --quiet");
   const auto rows = rows_of(read("synthetic.csv"));
@@ -140,20 +140,21 @@ TEST_F(CliSequences, WindowsFromTableToReport) {
   const std::string page = must("inspect m.tessera").out;
   for (const char* part : {"windows of 8 rows", "its position in the range", "weights in generator", "hidden dim"})
     EXPECT_HAS(page, part);
-  EXPECT_HAS(must("plan real.csv --sequence-length 8" + kSmall).out, "joint phase of timegan");
+  EXPECT_HAS(must("plan real.csv --sequence-length 8" + kSmallTimegan).out, "joint phase of timegan");
 }
 
 TEST_F(CliSequences, RoundTripsUnitsLengthsTypesAndMissingValues) {
   write("visits.csv", visits(60));
   const Line how = "--sequence-key patient --sequence-index date --static sex,birth_year";
-  must("fit visits.csv --model m.tessera" + how + kSmall);
+  must("fit visits.csv --model m.tessera" + how + kSmallTimegan);
   const Outcome sampled = must("sample m.tessera --rows 200 --output synthetic.csv --json");
   EXPECT_EQ(nlohmann::json::parse(sampled.out)["sequences"], 200);
 
-  must("fit visits.csv --model found.tessera --sequence-key patient --sequence-index date" + kSmall);
+  must("fit visits.csv --model found.tessera --sequence-key patient --sequence-index date" + kSmallTimegan);
   must("sample found.tessera --rows 200 --output found.csv");
   EXPECT_EQ(read("found.csv"), read("synthetic.csv")) << "static columns are found where none are named";
-  must("fit visits.csv --model none.tessera --sequence-key patient --sequence-index date --static none" + kSmall);
+  must("fit visits.csv --model none.tessera --sequence-key patient --sequence-index date --static none" +
+       kSmallTimegan);
   EXPECT_EQ(must("inspect none.tessera").out.find("static:"), std::string::npos);
 
   const auto real = nlohmann::json::parse(must("inspect visits.csv --json").out),
@@ -275,7 +276,7 @@ TEST_F(CliSequences, SequencesDoNotDependOnOffsetAndThreads) {
   for (const char* threads : {"1", "3"})
     must(Line{"fit", "visits.csv", "--model", std::string("m") + threads, "--threads", threads, "--sequence-key",
               "patient", "--sequence-index", "date", "--static", "sex,birth_year"} +
-         kSmall);
+         kSmallTimegan);
   EXPECT_EQ(read("m1"), read("m3"));
   must("sample m1 --rows 30 --output all.csv --quiet --threads 1");
   must("sample m1 --rows 30 --output small.csv --quiet --batch-size 7 --threads 3");
@@ -328,7 +329,7 @@ TEST_F(CliSequences, AcceptsTheOptionsOfTimegan) {
   fit("--sequence-length 8 --pac 3", {"--pac", "ctgan"});
   fit("--method timegan --sequence-length 8 --static price", {"--static needs --sequence-key"});
   EXPECT_FALSE(exists("m.tessera"));
-  must("fit t.csv --model m.tessera --sequence-length 8" + kSmall);
+  must("fit t.csv --model m.tessera --sequence-length 8" + kSmallTimegan);
   const auto where = [&](const char* condition, const std::vector<std::string>& parts) {
     refused(7, parts, {"sample", "m.tessera", "--rows", "3", "--output", "s.csv", "--where", condition});
   };

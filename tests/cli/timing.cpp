@@ -1,11 +1,7 @@
 // tessera tune and tessera advise: what they say, and where a profile is taken.
-#include <nlohmann/json.hpp>
-
 #include "cli/program.h"
 
 namespace {
-
-using Json = nlohmann::json;
 
 class CliTiming : public Cli {};
 

@@ -24,22 +24,8 @@
 namespace tessera {
 namespace {
 
-using Json = nlohmann::json;
 using namespace dedup_test;
 using namespace columns;
-
-struct Found {
-  std::vector<RowCopy> copies;
-  Json report;
-};
-
-Found find(Table& table, const std::string& mode, double threshold = 0.9, Table* against = nullptr,
-           std::vector<std::string> columns = {}, int threads = 2, std::shared_ptr<MemoryLimit> limit = nullptr) {
-  Team team(threads, std::move(limit));
-  Found out;
-  out.copies = find_copies(table, against, {mode, threshold, std::move(columns)}, team, Monitor{}, out.report);
-  return out;
-}
 
 std::vector<std::pair<int32_t, int32_t>> pairs(const Found& f) {
   std::vector<std::pair<int32_t, int32_t>> out;

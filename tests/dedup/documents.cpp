@@ -12,24 +12,15 @@
 
 #include "base/cpu/cpu_features.h"
 #include "base/error.h"
-#include "models/dedup/dedup.h"
-#include "quality/tables.h"
+#include "dedup/tables.h"
 
 namespace tessera {
 namespace {
 
+using namespace dedup_test;
 using namespace columns;
 
 Table table_of(const std::vector<std::string>& lines) { return table({texts("text", ColumnType::category, lines)}); }
-
-std::vector<RowCopy> find(Table& table, double threshold, Table* against = nullptr, int threads = 2,
-                          nlohmann::json* report = nullptr) {
-  Team team(threads);
-  nlohmann::json out;
-  std::vector<RowCopy> copies = find_copies(table, against, {"documents", threshold, {}}, team, Monitor{}, out);
-  if (report != nullptr) *report = out;
-  return copies;
-}
 
 std::vector<std::string> pieces(const std::string& s) {
   std::set<std::string> out;
@@ -87,7 +78,7 @@ TEST(Documents, NearCopiesAreThoseOfAllPairs) {
       else kept.push_back(i);
     }
     Table table = table_of(texts);
-    const std::vector<RowCopy> copies = find(table, threshold);
+    const std::vector<RowCopy> copies = find(table, "documents", threshold).copies;
     for (const RowCopy& c : copies) {
       const double is = truth[static_cast<size_t>(c.row)][static_cast<size_t>(c.of)];
       EXPECT_GE(is, threshold);
@@ -102,7 +93,8 @@ TEST(Documents, NearCopiesAreThoseOfAllPairs) {
 TEST(Documents, AreTheSameForAnyNumberOfThreads) {
   const std::vector<std::string> texts = planted(400);
   Table table = table_of(texts);
-  const std::vector<RowCopy> one = find(table, 0.7, nullptr, 1), three = find(table, 0.7, nullptr, 3);
+  const std::vector<RowCopy> one = find(table, "documents", 0.7, nullptr, {}, 1).copies,
+                             three = find(table, "documents", 0.7, nullptr, {}, 3).copies;
   ASSERT_EQ(one.size(), three.size());
   for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(one[i].row == three[i].row && one[i].of == three[i].of) << i;
 }
@@ -110,7 +102,7 @@ TEST(Documents, AreTheSameForAnyNumberOfThreads) {
 TEST(Documents, AreComparedWithAnotherTable) {
   const std::vector<std::string> texts = planted(90);
   Table train = table_of(texts), rows = table_of({"nothing like it at all", texts[3], texts[4] + "x"});
-  const std::vector<RowCopy> copies = find(rows, 0.8, &train);
+  const std::vector<RowCopy> copies = find(rows, "documents", 0.8, &train).copies;
   ASSERT_EQ(copies.size(), 2u);
   EXPECT_TRUE(copies[0].row == 1 && copies[0].of == 3 && copies[0].exact);
   EXPECT_TRUE(copies[1].row == 2 && copies[1].of == 4 && !copies[1].exact);
@@ -118,7 +110,7 @@ TEST(Documents, AreComparedWithAnotherTable) {
 
 TEST(Documents, ShortAndMissingTextsAreTexts) {
   Table table = table_of({"ab", "abc", "ab", "", "", "abcde", "abcdef"});
-  const std::vector<RowCopy> copies = find(table, 0.5);
+  const std::vector<RowCopy> copies = find(table, "documents", 0.5).copies;
   ASSERT_EQ(copies.size(), 3u);
   EXPECT_TRUE(copies[0].row == 2 && copies[0].of == 0);
   EXPECT_TRUE(copies[1].row == 4 && copies[1].of == 3);
@@ -129,10 +121,10 @@ TEST(Documents, CrowdedKeysAreSaid) {
   std::vector<std::string> texts(60, "the same beginning of every one of these many texts, and then a number: ");
   for (size_t i = 0; i < texts.size(); ++i) texts[i] += std::to_string(1000 + 37 * i);
   Table table = table_of(texts);
-  nlohmann::json report;
-  EXPECT_GE(find(table, 0.8, nullptr, 2, &report).size(), 50u);
-  EXPECT_GT(report["documents"]["crowded_buckets"], 0);
-  EXPECT_NE(report["notes"].dump().find("crowded"), std::string::npos);
+  const Found found = find(table, "documents", 0.8);
+  EXPECT_GE(found.copies.size(), 50u);
+  EXPECT_GT(found.report["documents"]["crowded_buckets"], 0);
+  EXPECT_NE(found.report["notes"].dump().find("crowded"), std::string::npos);
 }
 
 TEST(Documents, OnlyTextsAreDocuments) {
@@ -140,10 +132,10 @@ TEST(Documents, OnlyTextsAreDocuments) {
   table.columns.push_back(numbers("x", ColumnType::integer, {1, 2}));
   Team team(1);
   nlohmann::json report;
-  EXPECT_EQ(find(table, 0.9).size(), 0u);  // the column of numbers is not asked for
+  EXPECT_EQ(find(table, "documents", 0.9).copies.size(), 0u);  // the column of numbers is not asked for
   EXPECT_THROW(find_copies(table, nullptr, {"documents", 0.9, {"x"}}, team, Monitor{}, report), Error);
   table.columns.erase(table.columns.begin());
-  EXPECT_THROW(find(table, 0.9), Error);
+  EXPECT_THROW(find(table, "documents", 0.9), Error);
 }
 
 TEST(Documents, KeysFindPairsAtTheThreshold) {

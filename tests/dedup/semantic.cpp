@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "models/dedup/dedup.h"
+#include "dedup/tables.h"
 #include "models/dedup/search.h"
-#include "quality/tables.h"
 
 namespace tessera {
 namespace {
 
+using namespace dedup_test;
 using namespace columns;
 
 const char* const kJobs[][2] = {{"nurse", "sister"}, {"pilot", "aviator"}, {"cook", "chef"}, {"clerk", "scribe"}};
@@ -31,15 +31,6 @@ Table people(int64_t rows, unsigned seed) {
   }
   return table({texts("job", ColumnType::category, job), texts("place", ColumnType::category, place),
                 numbers("pay", ColumnType::integer, pay)});
-}
-
-std::vector<RowCopy> find(Table& table, double threshold, Table* against = nullptr, int threads = 2,
-                          nlohmann::json* report = nullptr) {
-  Team team(threads);
-  nlohmann::json out;
-  std::vector<RowCopy> copies = find_copies(table, against, {"semantic", threshold, {}}, team, Monitor{}, out);
-  if (report != nullptr) *report = out;
-  return copies;
 }
 
 // The latents of a table, compared pair by pair.
@@ -78,11 +69,10 @@ TEST(Semantic, OtherNamesOfOneThingAreNearOtherThingsAreNot) {
 TEST(Semantic, NearCopiesAreThoseOfAllPairs) {
   Table t = people(700, 2);
   const Latent latent(t);
-  nlohmann::json report;
   for (const double threshold : {0.99, 0.95, 0.8}) {
     // a row is dropped if it is near an earlier one that is kept
     std::vector<int32_t> kept;
-    std::vector<std::pair<int32_t, int32_t>> expected, found;
+    std::vector<std::pair<int32_t, int32_t>> expected, dropped;
     for (int32_t i = 0; i < t.rows; ++i) {
       const auto near = std::find_if(kept.begin(), kept.end(), [&](int32_t k) {
         return latent.rows.equal(k, i) || latent.rows.similarity(k, i) >= threshold;
@@ -90,20 +80,22 @@ TEST(Semantic, NearCopiesAreThoseOfAllPairs) {
       if (near != kept.end()) expected.emplace_back(i, *near);
       else kept.push_back(i);
     }
-    for (const RowCopy& c : find(t, threshold, nullptr, 2, &report)) {
-      found.emplace_back(c.row, c.of);
+    const Found found = find(t, "semantic", threshold);
+    for (const RowCopy& c : found.copies) {
+      dropped.emplace_back(c.row, c.of);
       EXPECT_GE(c.similarity, threshold);
     }
-    EXPECT_EQ(found, expected) << threshold;
-    EXPECT_FALSE(found.empty());
-    EXPECT_LT(found.size(), 700u);
+    EXPECT_EQ(dropped, expected) << threshold;
+    EXPECT_FALSE(dropped.empty());
+    EXPECT_LT(dropped.size(), 700u);
+    EXPECT_EQ(found.report["semantic"]["dimensions"], latent.rows.dimensions());
   }
-  EXPECT_EQ(report["semantic"]["dimensions"], latent.rows.dimensions());
 }
 
 TEST(Semantic, IsTheSameForAnyNumberOfThreads) {
   Table t = people(600, 3);
-  const std::vector<RowCopy> one = find(t, 0.95, nullptr, 1), three = find(t, 0.95, nullptr, 3);
+  const std::vector<RowCopy> one = find(t, "semantic", 0.95, nullptr, {}, 1).copies,
+                             three = find(t, "semantic", 0.95, nullptr, {}, 3).copies;
   ASSERT_EQ(one.size(), three.size());
   for (size_t i = 0; i < one.size(); ++i)
     EXPECT_TRUE(one[i].row == three[i].row && one[i].of == three[i].of && one[i].similarity == three[i].similarity);
@@ -117,7 +109,7 @@ TEST(Semantic, ComparesWithAnotherTableWhoseCodesDiffer) {
   train.columns[0] = texts("job", ColumnType::category, std::vector<std::string>(600, text(0)));
   train.columns[1] = texts("place", ColumnType::category, std::vector<std::string>(600, text(1)));
   train.columns[2].numbers[599] = rows.columns[2].numbers[7];
-  const std::vector<RowCopy> copies = find(rows, 1, &train);
+  const std::vector<RowCopy> copies = find(rows, "semantic", 1, &train).copies;
   ASSERT_TRUE(std::any_of(copies.begin(), copies.end(), [](const RowCopy& c) { return c.row == 7 && c.exact; }));
   for (const RowCopy& c : copies) EXPECT_TRUE(c.exact || c.similarity == 1);
 }
@@ -130,12 +122,11 @@ TEST(Semantic, TheDefaultThresholdReportsOneRowInAHundredAndKeepsIt) {
     for (int64_t i = 0; i < t.rows; ++i) x.push_back(static_cast<double>(gen() % 100'000));
     t.columns.push_back(numbers(name, ColumnType::integer, x));
   }
-  nlohmann::json report;
-  const std::vector<RowCopy> copies = find(t, 0, nullptr, 2, &report);
-  EXPECT_FALSE(report["drops_near"]);
-  EXPECT_GT(report["threshold"], 0.5);
-  EXPECT_LE(report["near"], 2000 / 20);
-  EXPECT_FALSE(copies.empty());
+  const Found found = find(t, "semantic", 0);
+  EXPECT_FALSE(found.report["drops_near"]);
+  EXPECT_GT(found.report["threshold"], 0.5);
+  EXPECT_LE(found.report["near"], 2000 / 20);
+  EXPECT_FALSE(found.copies.empty());
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "models/dedup/dedup.h"
 #include "quality/tables.h"
 
 namespace dedup_test {
@@ -61,6 +64,20 @@ inline std::vector<int32_t> plant(Table& t, int copies, double jitter, uint32_t 
     ++t.rows;
   }
   return of;
+}
+
+struct Found {
+  std::vector<RowCopy> copies;
+  nlohmann::json report;
+};
+
+inline Found find(Table& table, const std::string& mode, double threshold = 0.9, Table* against = nullptr,
+                  std::vector<std::string> columns = {}, int threads = 2,
+                  std::shared_ptr<MemoryLimit> limit = nullptr) {
+  Team team(threads, std::move(limit));
+  Found out;
+  out.copies = find_copies(table, against, {mode, threshold, std::move(columns)}, team, Monitor{}, out.report);
+  return out;
 }
 
 }  // namespace dedup_test

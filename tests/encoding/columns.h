@@ -8,6 +8,7 @@
 #include "base/threads/team.h"
 #include "support/columns.h"
 #include "tables/encoding/encoder.h"
+#include "tables/identifiers/identifier.h"
 
 namespace tessera::columns {
 
@@ -46,6 +47,12 @@ inline const Span* span_of(const Encoder& e, int column, Span::Part part) {
   for (const Span& s : e.layout().spans)
     if (s.column == column && s.part == part) return &s;
   return nullptr;
+}
+
+// Without `rows`, each text is in one.
+inline Identifier learn(const std::vector<std::string>& texts, const std::vector<int64_t>& rows = {}) {
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  return Identifier::learn(views, rows, {kRareRows});
 }
 
 // Both missing, or equal.

@@ -47,11 +47,6 @@ class Pattern {
   regex_t regex_{};
 };
 
-Identifier learn(const std::vector<std::string>& texts, std::vector<int64_t> rows = {}) {
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
-  return Identifier::learn(views, rows, {kRareRows});
-}
-
 struct Kind {
   const char* name;
   std::function<std::string(uint32_t)> make;

@@ -18,11 +18,6 @@ using namespace columns;
 
 constexpr uint64_t kColumn = 7;
 
-Identifier learn(const std::vector<std::string>& texts, const std::vector<int64_t>& rows = {}) {
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
-  return Identifier::learn(views, rows, {kRareRows});
-}
-
 // `length` characters of an alphabet, a different text for each i.
 std::string spelled(uint64_t i, const std::u32string& alphabet, size_t length) {
   uint64_t size = 1;

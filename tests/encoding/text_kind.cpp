@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "encoding/columns.h"
 #include "kernels/math/philox.h"
 #include "tables/formats/moments.h"
 #include "tables/identifiers/identifier.h"
@@ -14,18 +15,14 @@
 namespace tessera {
 namespace {
 
+using columns::learn;
+
 uint32_t draw(uint32_t i, uint32_t use) { return philox(i, use, 0, 0, 5, 7).word[0]; }
 
 std::vector<std::string> drawn(size_t n, auto text) {
   std::vector<std::string> out;
   for (uint32_t i = 0; i < n; ++i) out.push_back(text(i));
   return out;
-}
-
-Identifier learn(const std::vector<std::string>& texts, std::vector<int64_t> rows = {}) {
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
-  if (rows.empty()) rows.assign(texts.size(), 1);
-  return Identifier::learn(views, rows, {kRareRows});
 }
 
 std::vector<std::string> regenerate(const std::vector<std::string>& texts) {

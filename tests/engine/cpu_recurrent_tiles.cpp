@@ -26,8 +26,8 @@ std::vector<Var> layer(Sandbox& s, Cell cell, const Sizes& z, const std::string&
 }
 
 // Two layers and, if requested, the gradients of all bound tensors.
-struct Net {
-  Net(Cell cell, int64_t sequences, bool backwards, const Sizes& z = {}) {
+struct TwoLayers {
+  TwoLayers(Cell cell, int64_t sequences, bool backwards, const Sizes& z = {}) {
     const Var x = s.real("x", {sequences, z.steps * z.in}),
               length = s.real("length", {sequences, 1}, 0.5, static_cast<double>(z.steps) + 0.5);
     first = layer(s, cell, z, "first", x, length);
@@ -54,7 +54,7 @@ bool kept(const RowChains& c, Id v) { return c.local[static_cast<size_t>(v)].off
 
 TEST(TileChains, ChainLayersForwardAndBackward) {
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
-    const Net net(cell, 40, true);
+    const TwoLayers net(cell, 40, true);
     const Plan plan = fused(net.s);
     const RowChains c = tile_chains(plan, 4);
     ASSERT_EQ(c.chains.size(), 1u) << "what is given back is known before: forwards goes on backwards";
@@ -69,7 +69,7 @@ TEST(TileChains, ChainLayersForwardAndBackward) {
 }
 
 TEST(TileChains, OmitUnreadOutputs) {
-  const Net net(Cell::gru, 40, false);
+  const TwoLayers net(Cell::gru, 40, false);
   const Plan plan = fused(net.s);
   const RowChains c = tile_chains(plan, 4);
   const auto layers = ops<Recurrent>(plan);
@@ -83,7 +83,7 @@ TEST(TileChains, OmitUnreadOutputs) {
 }
 
 TEST(TileChains, KeepTensorsBetweenLayersLaneMajor) {
-  const Net net(Cell::gru, 40, true);
+  const TwoLayers net(Cell::gru, 40, true);
   const Plan plan = fused(net.s);
   const RowChains c = tile_chains(plan, 4);
   const auto in_lanes = [&](Id v) { return c.lanes[static_cast<size_t>(v)]; };
@@ -107,7 +107,7 @@ TEST(TileChains, KeepBits) {
     // also with fewer units than a tile has lanes
     for (const auto& [sequences, sizes] :
          {std::pair<int64_t, Sizes>{1, {}}, {16, {}}, {21, {}}, {40, {}}, {40, {2, 3, 1}}, {40, {1, 1, 3}}}) {
-      const Net net(cell, sequences, true, sizes);
+      const TwoLayers net(cell, sequences, true, sizes);
       for (const KernelTable* table : {&cpu_kernels(), cpu_kernels("double")}) {
         const Values want = net.s.run({table, {"fuse"}});
         for (const int threads : {1, 2, 3})
@@ -122,12 +122,12 @@ TEST(TileChains, KeepSequenceBitsInRaggedTiles) {
   const Sizes sizes{3, 5, 4};
   constexpr int64_t kMax = 2 * kSequenceTile + 1;
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
-    const Net many(cell, kMax, true, sizes);
+    const TwoLayers many(cell, kMax, true, sizes);
     for (const char* set : {"plain", "avx2", "avx512"}) {
       if (cpu_kernels(set) == nullptr) continue;
       const Values whole = many.s.run({cpu_kernels(set), {}});
       for (int64_t n = 1; n < kMax; ++n) {
-        Net few(cell, n, true, sizes);
+        TwoLayers few(cell, n, true, sizes);
         for (auto& [name, v] : few.s.values) {  // the last n sequences, so that each comes by every place
           const std::vector<double>& all = many.s.values.at(name);
           v.assign(all.end() - static_cast<int64_t>(v.size()), all.end());
@@ -145,8 +145,8 @@ TEST(TileChains, KeepSequenceBitsInRaggedTiles) {
 TEST(TileChains, KeepSequenceBitsForAnyBatch) {
   const Sizes sizes{3, 64, 24};
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
-    const Net many(cell, 48, true, sizes);
-    Net few(cell, 16, true, sizes);
+    const TwoLayers many(cell, 48, true, sizes);
+    TwoLayers few(cell, 16, true, sizes);
     for (auto& [name, v] : few.s.values) {
       const std::vector<double>& all = many.s.values.at(name);
       v.assign(all.begin(), all.begin() + static_cast<int64_t>(v.size()));

@@ -100,12 +100,12 @@ TEST(Philox, MatchesCurand) {
   }
 }
 
-constexpr int64_t kRows = 500, kCols = 200, kCount = kRows * kCols;
+constexpr int64_t kDrawRows = 500, kDrawCols = 200, kDraws = kDrawRows * kDrawCols;
 
 // One step's draws of a kind, in float by the best kernels.
 std::vector<double> draws(Random::Kind kind, uint64_t seed, int purpose = 0, int64_t steps = 1, double keep = 0) {
   Sandbox s;
-  s.see(s.r.emit1(Random{kind, purpose, kRows, kCols, keep}, {Var{}}), "x");
+  s.see(s.r.emit1(Random{kind, purpose, kDrawRows, kDrawCols, keep}, {Var{}}), "x");
   return s.run({&cpu_kernels(), {}, 1, steps, seed})["x"];
 }
 
@@ -124,7 +124,7 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
 }
 
 // Five standard errors: one run in two million fails by chance, and the seeds are fixed.
-const double kFive = 5 / std::sqrt(static_cast<double>(kCount));
+const double kFive = 5 / std::sqrt(static_cast<double>(kDraws));
 
 TEST(RandomTensor, DrawsUniformsInOpenInterval) {
   const auto u = draws(Random::uniform, 7);
@@ -135,7 +135,7 @@ TEST(RandomTensor, DrawsUniformsInOpenInterval) {
   std::vector<int> bins(64);
   for (const double x : u) ++bins[static_cast<size_t>(x * 64)];
   double chi = 0;
-  for (const int n : bins) chi += (n - kCount / 64.0) * (n - kCount / 64.0) / (kCount / 64.0);
+  for (const int n : bins) chi += (n - kDraws / 64.0) * (n - kDraws / 64.0) / (kDraws / 64.0);
   EXPECT_LT(chi, 63 + 5 * std::sqrt(2 * 63.0));
 }
 
@@ -180,7 +180,7 @@ TEST(RandomTensor, DrawsIndependentStreams) {
     EXPECT_NE(one, other) << what;
     EXPECT_LT(std::fabs(correlation(one, other)), kFive) << what;
   }
-  for (const int64_t lag : {int64_t{1}, int64_t{2}, int64_t{4}, kCols, 16 * kCols})
+  for (const int64_t lag : {int64_t{1}, int64_t{2}, int64_t{4}, kDrawCols, 16 * kDrawCols})
     EXPECT_LT(std::fabs(correlation(std::vector<double>(one.begin(), one.end() - lag),
                                     std::vector<double>(one.begin() + lag, one.end()))),
               1.2 * kFive)

@@ -10,7 +10,7 @@
 namespace tessera::sandbox {
 namespace {
 
-constexpr int64_t kRows = 128, kWidth = 128;
+constexpr int64_t kWidth = 128;
 
 // An encoder and a decoder of two layers each.
 class Autoencoder : public Sandbox {
@@ -20,7 +20,7 @@ class Autoencoder : public Sandbox {
     plan.precision = Precision::bf16;
     plan.row_cut = {2, 0, 0};
     for (ParameterSet* set : {&encoder_, &decoder_}) own(*set);
-    const Var x = real("x", {kRows, 8}), z = matmul(relu(matmul(x, r(encoder_, "a"))), r(encoder_, "b"));
+    const Var x = real("x", {128, 8}), z = matmul(relu(matmul(x, r(encoder_, "a"))), r(encoder_, "b"));
     const AdamOptions adam{Adam::torch, 0.01, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0};
     if (dependent) r.minimize(mean(square(z)), encoder_, adam);
     const Var code = dependent ? matmul(relu(matmul(x, r(encoder_, "a"))), r(encoder_, "b")) : z;

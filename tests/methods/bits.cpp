@@ -50,7 +50,7 @@ std::vector<Kind> every_kind() {
   all.back().options.as<MadeConfig>().any_order = true;
   return all;
 }
-const Model& fitted() { return every_kind().front().model(); }
+const Model& fitted_ctgan() { return every_kind().front().model(); }
 
 TEST(Bits, OfModelFilesAreIndependentOfThreadsAndRuns) {
   for (const Kind& k : every_kind()) {
@@ -141,10 +141,12 @@ TEST(Bits, OfRowsOfRoundedProductsAreIndependentOfWork) {
   for (const char* precision : {"tf32", "bf16", "fp16"}) {
     SampleOptions o;
     o.precision = precision;
-    rows_do_not_depend_on_work(fitted(), o, 600);
+    rows_do_not_depend_on_work(fitted_ctgan(), o, 600);
   }
 }
-TEST(Bits, OfRowsUnderRejectionAreIndependentOfWork) { rows_do_not_depend_on_work(fitted(), where("age > 40"), 1100); }
+TEST(Bits, OfRowsUnderRejectionAreIndependentOfWork) {
+  rows_do_not_depend_on_work(fitted_ctgan(), where("age > 40"), 1100);
+}
 
 // Every kind of model, calibrated and not, with numbers that are not rounded, so that a difference in the last bit
 // shows.
@@ -207,7 +209,7 @@ TEST(Bits, OfRowsOfEveryModelAreIndependentOfBatchAndOffset) {
 
 // Row numbers are 64 bits: far rows are as good as near ones, and other ones.
 TEST(Bits, DifferForDistantRows) {
-  const Model& m = fitted();
+  const Model& m = fitted_ctgan();
   const int64_t far = int64_t{1} << 33;
   const auto there = lines(sample(m, 600, {}, {far, 2})), here = lines(sample(m, 600));
   EXPECT_NE(there, here);

@@ -8,7 +8,7 @@ namespace {
 
 using namespace golden_step;
 
-Ctgan network(const golden::Case& c) {
+Ctgan ctgan_network(const golden::Case& c) {
   const auto& j = c.config;
   CtganConfig config;
   config.batch = j["batch"];
@@ -62,7 +62,7 @@ Visit visit_of(const Ctgan& m) {
 
 template <class T>
 void discriminator_step(const golden::Case& c, bool optimized, double tolerance) {
-  const Ctgan m = network(c);
+  const Ctgan m = ctgan_network(c);
   const Rows real = split(m, c["real"]), fake = split(m, c["fake"]);
   const int64_t batch = m.config.batch;
   std::set<std::string> bound{"alpha"};
@@ -135,7 +135,7 @@ std::vector<int32_t> conditions(const golden::Case& c, int64_t batch) {
 
 template <class T>
 void generator_step(const golden::Case& c, bool optimized, double tolerance) {
-  const Ctgan m = network(c);
+  const Ctgan m = ctgan_network(c);
   const int64_t batch = m.config.batch;
   std::set<std::string> bound{"z", "u"};
   for (size_t i = 0; i < m.config.discriminator_dim.size(); ++i) bound.insert("mask.fake." + std::to_string(i));
@@ -183,7 +183,7 @@ void generator_step(const golden::Case& c, bool optimized, double tolerance) {
 
 template <class T>
 void generator_eval(const golden::Case& c, bool optimized, double tolerance) {
-  const Ctgan m = network(c);
+  const Ctgan m = ctgan_network(c);
   const int64_t batch = m.config.batch;
   Plan plan;
   Recorder r(plan, {"z", "u", "u.soft"});

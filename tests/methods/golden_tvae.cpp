@@ -8,7 +8,7 @@ namespace {
 
 using namespace golden_step;
 
-Tvae network(const golden::Case& c) {
+Tvae tvae_network(const golden::Case& c) {
   const auto& j = c.config;
   TvaeConfig config;
   config.batch = j["batch"];
@@ -28,7 +28,7 @@ Tvae network(const golden::Case& c) {
 
 template <class T>
 void tvae_step(const golden::Case& c, bool optimized, double tolerance) {
-  const Tvae m = network(c);
+  const Tvae m = tvae_network(c);
   const int64_t batch = m.config.batch;
   const Entries rows = entries_of(*m.spans->table(), c["x"]);
   Plan plan;

@@ -116,13 +116,13 @@ TEST(Made, ProbabilitiesAddUpToOne) {
   EXPECT_NEAR(sum, 1, 1e-4);
 }
 
-struct Drawn {
+struct DrawnRows {
   std::vector<int32_t> codes;
   std::vector<float> log_weight;  // under evidence
 };
 
 // Rows of a sampling plan whose other inputs `bind` binds.
-Drawn drawn_by(Plan plan, int64_t rows, const States& states, const std::function<void(Program&)>& bind) {
+DrawnRows drawn_by(Plan plan, int64_t rows, const States& states, const std::function<void(Program&)>& bind) {
   optimize(plan);
   Team team(2);
   Program p(std::move(plan), cpu_kernels(), team, 3);
@@ -136,7 +136,8 @@ Drawn drawn_by(Plan plan, int64_t rows, const States& states, const std::functio
   return {p.read<int32_t>(p.find("codes")), weights == kNone ? std::vector<float>{} : p.read<float>(weights)};
 }
 
-Drawn draw(const Made& m, const std::vector<float>& weights, int64_t rows, const std::vector<float>& evidence = {}) {
+DrawnRows draw(const Made& m, const std::vector<float>& weights, int64_t rows,
+               const std::vector<float>& evidence = {}) {
   Plan plan;
   Recorder r(plan);
   r.start_purposes(Purpose::sample);
@@ -146,7 +147,7 @@ Drawn draw(const Made& m, const std::vector<float>& weights, int64_t rows, const
 }
 
 // Proposals of another, unrelated network; columns with a single allowed level are shown.
-Drawn draw_in_any_order(const Made& m, const std::vector<float>& weights, const std::vector<float>& evidence) {
+DrawnRows draw_in_any_order(const Made& m, const std::vector<float>& weights, const std::vector<float>& evidence) {
   RowLayout layout;
   layout.spans = m.columns, layout.data_width = static_cast<int>(m.levels);
   const Made any(layout, m.config, Sees::shown_columns);
@@ -490,7 +491,7 @@ TEST(Made, ReadsFilesOfEarlierReleases) {
   EXPECT_EQ(read_config(kMade, json).as<MadeConfig>().skip_columns, 1 << 16);
 }
 
-Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "best", bool any_order = false) {
+Model fitted_made(uint64_t seed = 3, int threads = 2, const std::string& preset = "best", bool any_order = false) {
   FitOptions o = quick_made(6, preset);
   o.seed = seed;
   o.as<MadeConfig>().any_order = any_order;
@@ -498,7 +499,7 @@ Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "be
 }
 
 TEST(Made, KeepsBothNetworksInAnyOrder) {
-  const std::string both = fitted(3, 2, "best", true).bytes();
+  const std::string both = fitted_made(3, 2, "best", true).bytes();
   for (const char* tensor :
        {"\"network.embedding.weight\"", "\"any_order.embedding.weight\"", "\"any_order.head.bias\""})
     EXPECT_NE(both.find(tensor), std::string::npos) << tensor;
@@ -525,7 +526,7 @@ TEST(Made, LearnsDependenceBetweenColumns) {
 }
 
 TEST(Made, MeetsConditionsExactly) {
-  const Table made = sample(fitted(), 400, where("gender = 'male' and age >= 30"));
+  const Table made = sample(fitted_made(), 400, where("gender = 'male' and age >= 30"));
   for (int64_t i = 0; i < made.rows; ++i) {
     EXPECT_EQ(cell(column(made, "gender"), i), "male");
     EXPECT_GE(column(made, "age").numbers[static_cast<size_t>(i)], 30);

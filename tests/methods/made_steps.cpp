@@ -49,7 +49,7 @@ Table continued(const Model& m, Table given, GivenOptions o, int threads = 1, st
 }
 
 // Sequences of keys, of different lengths, with an attribute that says where they lie.
-Table visits(int64_t keys) {
+Table weighings(int64_t keys) {
   std::vector<double> key, weight;
   std::vector<std::string> sex, drug;
   for (int64_t k = 0; k < keys; ++k) {
@@ -148,7 +148,7 @@ TEST(MadeSteps, StepsAreDrawnOneAfterAnother) {
 }
 
 TEST(MadeSteps, KeysKeepAttributesAndWhatPersists) {
-  const Table t = visits(400);
+  const Table t = weighings(400);
   const Model m = fit(Table(t), made_of_sequences(8, 0, "key"));
   const Table rows = sampled(m, 0, 400, 2);
   EXPECT_EQ(lines(rows), lines(sampled(m, 0, 400, 1, 33)));
@@ -174,7 +174,7 @@ TEST(MadeSteps, KeysKeepAttributesAndWhatPersists) {
 }
 
 TEST(MadeSteps, GivenStepsStayAndAreContinued) {
-  const Table t = visits(300);
+  const Table t = weighings(300);
   const Model m = fit(Table(t), made_of_sequences(2, 0, "key"));
   // two keys of unequal lengths, a text key's order, a missing cell, and a weight beyond all others
   const Table given = table({numbers("key", ColumnType::integer, {7001, 7001, 9, 9, 9}),

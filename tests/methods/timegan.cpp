@@ -145,15 +145,15 @@ TEST(Timegan, StepsDependOnStaticColumns) {
 }
 
 // Sequences by key: rows with it, kind of the first, start.
-struct Drawn {
+struct DrawnSequence {
   int64_t rows = 0;
   std::string kind;
   double start = 0;
 };
-std::map<double, Drawn> drawn(const Table& t) {
-  std::map<double, Drawn> out;
+std::map<double, DrawnSequence> drawn(const Table& t) {
+  std::map<double, DrawnSequence> out;
   for (int64_t i = 0; i < t.rows; ++i) {
-    Drawn& d = out[column(t, "patient").numbers[static_cast<size_t>(i)]];
+    DrawnSequence& d = out[column(t, "patient").numbers[static_cast<size_t>(i)]];
     if (d.rows++ == 0) d.kind = cell(column(t, "kind"), i), d.start = column(t, "day").numbers[static_cast<size_t>(i)];
     EXPECT_EQ(cell(column(t, "kind"), i), d.kind);
   }

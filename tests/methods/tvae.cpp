@@ -9,7 +9,7 @@
 namespace tessera::whole {
 namespace {
 
-Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "best", bool modes = false) {
+Model fitted_tvae(uint64_t seed = 3, int threads = 2, const std::string& preset = "best", bool modes = false) {
   FitOptions o = quick_tvae(25, 100, preset);
   if (modes) o.encoder.numbers = EncoderOptions::Numbers::modes;
   o.seed = seed;
@@ -20,7 +20,7 @@ Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "be
 TEST(Tvae, StoresNoRow) {
   for (const bool modes : {false, true}) {
     const Folder folder;
-    fitted(3, 2, "best", modes).save(folder / "m", false);
+    fitted_tvae(3, 2, "best", modes).save(folder / "m", false);
     const SafeTensors file = read_safetensors(folder / "m");
     for (const auto& [name, t] : file.tensors) {
       EXPECT_TRUE(name.starts_with("decoder.") || name.starts_with("prior.")) << name;
@@ -33,7 +33,7 @@ TEST(Tvae, StoresNoRow) {
 
 TEST(Tvae, NamesDamagedPriors) {
   const Folder folder;
-  fitted().save(folder / "m", false);
+  fitted_tvae().save(folder / "m", false);
   struct Damage {
     const char* says;
     void (*make)(SafeTensors&, nlohmann::json&);
@@ -116,7 +116,7 @@ TEST(Tvae, ConditionedRowsFollowTheConditionalLaw) {
 }
 
 TEST(Tvae, MeetsConditionsOrReportsThemImpossible) {
-  const Model m = fitted();
+  const Model m = fitted_tvae();
   EXPECT_EQ(lines(without(sample(m, 300, where("country = 'Freedonia' and age >= 0")), "person_id")),
             lines(without(sample(m, 300), "person_id")))
       << "a condition all rows meet changes none";

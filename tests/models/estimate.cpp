@@ -21,7 +21,7 @@ Table people(int64_t rows, int columns) {
   return table(std::move(all));
 }
 
-FitOptions options_of(const std::string& method) {
+FitOptions without_recompute(const std::string& method) {
   FitOptions o = quick_of(method, {40, "1", "16", "32"});
   o.recompute = Recompute::off;
   return o;
@@ -30,7 +30,7 @@ FitOptions options_of(const std::string& method) {
 TEST(Estimate, GivesTheSmallestSufficientLimit) {
   for (const std::string method : {"ctgan", "tvae", "made", "timegan"})
     for (const auto& [rows, columns] : {std::pair{300, 1}, {900, 3}, {2000, 8}}) {
-      const FitOptions o = options_of(method);
+      const FitOptions o = without_recompute(method);
       Team team(2);
       const nlohmann::json e = estimate_memory(people(rows, columns), o, team, Monitor{});
       const auto bytes = e["training_bytes"].get<int64_t>();
@@ -52,7 +52,7 @@ TEST(Estimate, GivesTheSmallestSufficientLimit) {
 TEST(Estimate, PartsAddUp) {
   Team team(2);
   for (const std::string method : {"ctgan", "tvae", "made", "timegan"}) {
-    const nlohmann::json e = estimate_memory(people(600, 2), options_of(method), team, Monitor{});
+    const nlohmann::json e = estimate_memory(people(600, 2), without_recompute(method), team, Monitor{});
     int64_t most = 0;
     for (const auto& p : e["phases"]) {
       const auto of = [&](const char* key) { return p.at(key).get<int64_t>(); };

@@ -5,8 +5,6 @@
 
 namespace tessera::whole {
 
-inline std::string text(const Table& t, const char* c, int64_t i) { return cell(column(t, c), i); }
-
 inline Table known_categories(int64_t n) {
   const auto a = [](int64_t i) {
     const double u = uniform(i, 1);

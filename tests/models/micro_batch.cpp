@@ -11,7 +11,7 @@
 namespace tessera::whole {
 namespace {
 
-Table people(int64_t rows) {
+Table dependent_rows(int64_t rows) {
   std::vector<Column> all;
   all.push_back(decimals_by("n", rows, 2, [](int64_t i) { return normal(i, 1); }));
   all.push_back(
@@ -35,7 +35,7 @@ const States& weights_of(const Model& model) {
 
 Model trained(const FitOptions& o, int threads) {
   Team team(threads);
-  return Model::fit(people(300), o, team, Monitor{});
+  return Model::fit(dependent_rows(300), o, team, Monitor{});
 }
 
 TEST(MicroBatch, LearnsTheSameUpToRounding) {
@@ -77,7 +77,7 @@ Footprint step(const std::string& method, int64_t micro_batch) {
   FitOptions o = options_of(method, micro_batch);
   set(o, "batch_size", "1000");
   Team team(1);
-  const auto prepared = prepare(people(2000), o, team, Monitor{});
+  const auto prepared = prepare(dependent_rows(2000), o, team, Monitor{});
   const Plan plan = step_plan(prepared->method(), 0, 1, o, {});
   return footprint(plan, Device::processor(), 1);
 }
@@ -117,7 +117,7 @@ TEST(MicroBatch, IsChosenByTheMemoryLimit) {
     monitor.cancel = cancel;
     monitor.on_progress = [&](const Progress& p) { said += std::string(p.phase) == "notice" ? p.note + "\n" : ""; };
     Team team(1, limit > 0 ? std::make_shared<MemoryLimit>(limit) : nullptr);
-    return Model::fit(people(2000), options, team, monitor);
+    return Model::fit(dependent_rows(2000), options, team, monitor);
   };
   const int64_t limit = step("tvae", 0).total() * 9 / 10;
   const Model chosen = fit(o, limit);
@@ -145,7 +145,7 @@ TEST(MicroBatch, IsNamedWhenTheLimitIsTooSmall) {
   o.recompute = Recompute::off;
   const auto fit = [&](int64_t limit) {
     Team team(1, std::make_shared<MemoryLimit>(limit));
-    (void)Model::fit(people(2000), o, team, Monitor{});
+    (void)Model::fit(dependent_rows(2000), o, team, Monitor{});
   };
   const int64_t limit = step("ctgan", 0).total() * 9 / 10;
   try {
@@ -168,7 +168,7 @@ TEST(MicroBatch, NamesTheLimitItNeeds) {
     set(o, "batch_size", "4000");
     const auto fit = [&](int64_t limit) {
       Team team(1, std::make_shared<MemoryLimit>(limit));
-      (void)Model::fit(people(8000), o, team, Monitor{});
+      (void)Model::fit(dependent_rows(8000), o, team, Monitor{});
     };
     std::string said;
     try {

@@ -11,28 +11,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kRows = 30000;
+constexpr int64_t kManyRows = 30000;
 
 // Numbers with and without missing ones, spikes, dates, categories, rare ones among them, identifiers, a constant.
 Table mixed() {
   std::vector<Column> columns;
-  columns.push_back(decimals_by("price", kRows, 2, [](int64_t i) {
+  columns.push_back(decimals_by("price", kManyRows, 2, [](int64_t i) {
     return uniform(i, 1) < 0.1 ? kMissing : std::round(100 * (10 + 3 * normal(i, 2))) / 100;
   }));
-  columns.push_back(
-      whole_by("hours", kRows, [](int64_t i) { return uniform(i, 3) < 0.3 ? 40.0 : std::floor(90 * uniform(i, 4)); }));
-  columns.push_back(whole_by("few", kRows, [](int64_t i) { return std::floor(5 * uniform(i, 5)); }));
-  columns.push_back(dates_by("day", kRows, [](int64_t i) { return std::floor(18000 + 900 * uniform(i, 6)); }));
-  columns.push_back(texts_by("city", kRows, [](int64_t i) {
+  columns.push_back(whole_by("hours", kManyRows,
+                             [](int64_t i) { return uniform(i, 3) < 0.3 ? 40.0 : std::floor(90 * uniform(i, 4)); }));
+  columns.push_back(whole_by("few", kManyRows, [](int64_t i) { return std::floor(5 * uniform(i, 5)); }));
+  columns.push_back(dates_by("day", kManyRows, [](int64_t i) { return std::floor(18000 + 900 * uniform(i, 6)); }));
+  columns.push_back(texts_by("city", kManyRows, [](int64_t i) {
     return i == 77 ? std::string("Nowhere")
                    : "city " + std::to_string(static_cast<int>(40 * uniform(i, 7) * uniform(i, 8)));
   }));
-  columns.push_back(texts_by("flag", ColumnType::boolean, kRows, [](int64_t i) {
+  columns.push_back(texts_by("flag", ColumnType::boolean, kManyRows, [](int64_t i) {
     return uniform(i, 9) < 0.02 ? "" : uniform(i, 10) < 0.4 ? "yes" : "no";
   }));
   columns.push_back(
-      texts_by("id", ColumnType::identifier, kRows, [](int64_t i) { return "K-" + std::to_string(100000 + i); }));
-  columns.push_back(whole_by("same", kRows, [](int64_t) { return 3.0; }));
+      texts_by("id", ColumnType::identifier, kManyRows, [](int64_t i) { return "K-" + std::to_string(100000 + i); }));
+  columns.push_back(whole_by("same", kManyRows, [](int64_t) { return 3.0; }));
   return table(std::move(columns));
 }
 
@@ -84,7 +84,7 @@ TEST_P(ScratchFit, LimitsResidentRows) {
   ArrowArrayStream stream{};
   table_export(mixed(), &stream);
   Model::fit(table_import(&stream, team, monitor), o, team, monitor);
-  EXPECT_GE(reports, kRows / 500) << "a report for each step";
+  EXPECT_GE(reports, kManyRows / 500) << "a report for each step";
 }
 
 TEST_P(ScratchFit, ThrowsAtLimitWithoutFolder) {

@@ -57,6 +57,11 @@ inline const Column& column(const Table& t, const std::string& name) {
   return *c;
 }
 
+inline double number(const Table& t, const std::string& name, int64_t row) {
+  return column(t, name).numbers[static_cast<size_t>(row)];
+}
+inline std::string text(const Table& t, const std::string& name, int64_t row) { return cell(column(t, name), row); }
+
 // Share of the rows for which it holds.
 template <class F>
 double share(const Table& t, F holds) {

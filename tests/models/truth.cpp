@@ -60,7 +60,6 @@ template <class A, class B>
 double share_given(const Table& t, A holds, B given) {
   return share(t, [&](int64_t i) { return given(i) && holds(i); }) / share(t, given);
 }
-double number(const Table& t, const char* c, int64_t i) { return column(t, c).numbers[static_cast<size_t>(i)]; }
 
 // Measures of the people table's dependences; each is 0 in a table of independent columns.
 std::map<std::string, double> dependence(const Table& t) {

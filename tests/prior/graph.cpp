@@ -13,15 +13,15 @@ namespace tp = tessera::prior;
 
 namespace {
 
-std::mt19937_64 numbers(7);
-double uniform(double low = 0, double high = 1) { return std::uniform_real_distribution<double>(low, high)(numbers); }
+std::mt19937_64 generator(7);
+double uniform(double low = 0, double high = 1) { return std::uniform_real_distribution<double>(low, high)(generator); }
 
 tp::Columns normal_units(int64_t units, int64_t rows) {
   tp::Columns x;
   x.resize(units, rows);
   std::normal_distribution<float> law;
   for (int64_t j = 0; j < units; ++j)
-    for (int64_t i = 0; i < rows; ++i) x[j][i] = law(numbers);
+    for (int64_t i = 0; i < rows; ++i) x[j][i] = law(generator);
   return x;
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using Sample = std::vector<double>;
 std::mt19937_64 source(42);
-double uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(source); }
+double uniform_in(double low, double high) { return std::uniform_real_distribution<double>(low, high)(source); }
 double normal() { return std::normal_distribution<double>()(source); }
 
 Sample drawn_by(int n, const std::function<double()>& law) {
@@ -25,14 +25,14 @@ Sample drawn_by(int n, const std::function<double()>& law) {
 }
 
 double truncated(double low, double high) {
-  const double m = std::exp(uniform(std::log(low), std::log(high))), s = std::exp(uniform(std::log(0.01), 0));
+  const double m = std::exp(uniform_in(std::log(low), std::log(high))), s = std::exp(uniform_in(std::log(0.01), 0));
   for (;;)
     if (const double x = m + m * s * normal(); x >= 0 && x <= 1e6) return x;
 }
 // P(the first of `count`) by softmax([1, U(−3, 5), …]).
 double first_of(int count) {
   double rest = 0;
-  for (int i = 1; i < count; ++i) rest += std::exp(uniform(-3, 5));
+  for (int i = 1; i < count; ++i) rest += std::exp(uniform_in(-3, 5));
   return std::exp(1.0) / (std::exp(1.0) + rest);
 }
 
@@ -105,7 +105,7 @@ TEST(PriorLaws, NumbersFollowTheirTruncatedNormals) {
 
 TEST(PriorLaws, DropoutIsABetaOfRandomShapes) {
   const auto law = [] {
-    const double a = uniform(0.1, 5), b = uniform(0.1, 5);
+    const double a = uniform_in(0.1, 5), b = uniform_in(0.1, 5);
     const double x = std::gamma_distribution<double>(a)(source), y = std::gamma_distribution<double>(b)(source);
     return 0.9 * x / (x + y);
   };
@@ -132,7 +132,7 @@ TEST(PriorLaws, ActivationsOfLayersShareTheWeightsOfATable) {
   const auto law = [] {
     Sample weight{std::exp(1.0)};
     double sum = weight[0];
-    while (weight.size() < 56) sum += weight.emplace_back(std::exp(uniform(-5, 6)));
+    while (weight.size() < 56) sum += weight.emplace_back(std::exp(uniform_in(-5, 6)));
     double spread = 0, same = 0;
     for (size_t i = 28; i < 56; ++i) spread += weight[i] / sum / 28;
     for (size_t i = 0; i < 28; ++i) same += std::pow(weight[i] / sum + spread, 2);
@@ -149,22 +149,23 @@ TEST(PriorLaws, SizesAndPartsAreUniform) {
   o.rows = {100, 10000};
   const auto all = settings(o);
   EXPECT_LT(kolmogorov(of(all, [](auto& s) { return s.features; }),
-                       drawn_by(kTables, [] { return std::nearbyint(uniform(2, 100)); })),
+                       drawn_by(kTables, [] { return std::nearbyint(uniform_in(2, 100)); })),
             1);
-  EXPECT_LT(kolmogorov(of(all, [](auto& s) { return s.rows; }),
-                       drawn_by(kTables, [] { return std::floor(std::exp(uniform(std::log(100), std::log(10000)))); })),
-            1);
+  EXPECT_LT(
+      kolmogorov(of(all, [](auto& s) { return s.rows; }),
+                 drawn_by(kTables, [] { return std::floor(std::exp(uniform_in(std::log(100), std::log(10000)))); })),
+      1);
   EXPECT_LT(kolmogorov(of(all, [](auto& s) { return static_cast<double>(s.train_rows) / static_cast<double>(s.rows); }),
-                       drawn_by(kTables, [] { return uniform(0.1, 0.9) - 0.0005; })),
+                       drawn_by(kTables, [] { return uniform_in(0.1, 0.9) - 0.0005; })),
             1.2);
   EXPECT_LT(kolmogorov(of(all, [](auto& s) { return s.classes; }),
-                       drawn_by(kTables, [] { return uniform(0, 1) < 0.5 ? 2.0 : std::floor(uniform(2, 11)); })),
+                       drawn_by(kTables, [] { return uniform_in(0, 1) < 0.5 ? 2.0 : std::floor(uniform_in(2, 11)); })),
             1);
   EXPECT_NEAR(0.7, mean(of(all, [](auto& s) { return s.kind == tp::Kind::mlp ? 1.0 : 0.0; })), 0.025);
   const auto trees = [](const tp::Settings& s) { return s.kind == tp::Kind::tree; };
   EXPECT_LT(kolmogorov(of(
                            all, [](auto& s) { return s.hidden; }, trees),
-                       drawn_by(kTables, [] { return std::floor(uniform(3, 10)); })),
+                       drawn_by(kTables, [] { return std::floor(uniform_in(3, 10)); })),
             1);
 }
 
@@ -176,7 +177,7 @@ TEST(PriorLaws, CausesHaveTheirDistributions) {
     s.sampling = sampling;
     tp::draw_causes(s, {3, 1, 0}, work);
     const Sample x(work.layer[7], work.layer[7] + s.rows);
-    const auto law = [&] { return sampling == tp::Settings::normal ? normal() : uniform(0, 1); };
+    const auto law = [&] { return sampling == tp::Settings::normal ? normal() : uniform_in(0, 1); };
     EXPECT_LT(kolmogorov(x, drawn_by(20000, law)), 1);
   }
   s.sampling = tp::Settings::mixed;

@@ -7,7 +7,7 @@
 namespace tessera::privacy {
 namespace {
 
-constexpr int64_t kRows = 1200, kSampled = 30000;
+constexpr int64_t kRows = 1200, kSearched = 30000;
 constexpr int kDigits = 7;  // shorter numbers occur in any file by chance
 
 std::string some(const std::vector<Found>& found, const std::vector<Secret>& secrets) {
@@ -30,7 +30,7 @@ void attack(const Table& table, const Table& other, const Model& model, const st
   ASSERT_GT(secrets.size(), 100u);
   const std::vector<Found> found = found_in(file_of(model), secrets);
   EXPECT_TRUE(found.empty()) << some(found, secrets);
-  const Table rows = rows_of(model, kSampled);
+  const Table rows = rows_of(model, kSearched);
   for (const Column& c : table.columns) {
     auto of_column = [&](std::vector<Secret> all) {
       std::erase_if(all, [&](const Secret& s) { return s.column != c.name; });

@@ -2,22 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "models/quality/drawings/drawings.h"
-#include "models/quality/evaluate.h"
 #include "quality/tables.h"
 
 namespace {
 
 namespace tq = tessera::quality;
 using namespace quality_test;
-using Json = nlohmann::json;
-
-Json evaluated(const Table& real, const Table& synthetic, const Table* holdout = nullptr, int threads = 2) {
-  tessera::EvaluateOptions options;
-  options.drawings = true;
-  options.seed = 3;
-  tessera::Team team(threads);
-  return tessera::evaluate(real, synthetic, holdout, options, team, {});
-}
 
 // Sum of the counts that are told, which are 0 or at least five where they are of real rows.
 int64_t told(const Json& counts, bool real) {
@@ -43,7 +33,7 @@ void expect_whole(const Json& drawn, int64_t real_rows, int64_t synthetic_rows) 
 TEST(Drawings, CountEveryRowOnceAndHideFewRealRows) {
   for (const int64_t rows : {3, 7, 40, 600, 3000}) {
     const Table real = random_table(rows, 1), synthetic = random_table(rows / 2 + 1, 2);
-    const Json report = evaluated(real, synthetic), &drawings = report["drawings"];
+    const Json report = with_drawings(real, synthetic), &drawings = report["drawings"];
     ASSERT_EQ(drawings["columns"].size(), report["columns"].size());
     for (const Json& column : drawings["columns"]) expect_whole(column, real.rows, synthetic.rows);
     for (const Json& pair : drawings["pairs"]) expect_whole(pair, real.rows, synthetic.rows);
@@ -75,7 +65,7 @@ TEST(Drawings, HideExtremesAndRareTexts) {
   Table synthetic = real;
   synthetic.columns[0].numbers[7] = 1050;
   synthetic.columns[1].codes[7] = 0;
-  const std::string text = evaluated(real, synthetic)["drawings"].dump();
+  const std::string text = with_drawings(real, synthetic)["drawings"].dump();
   EXPECT_EQ(text.find("Lone Hamlet"), std::string::npos);
   EXPECT_EQ(text.find("123456789"), std::string::npos);
   EXPECT_NE(text.find("Ghent"), std::string::npos);
@@ -83,14 +73,14 @@ TEST(Drawings, HideExtremesAndRareTexts) {
 
 TEST(Drawings, DoNotDependOnThreads) {
   const Table real = random_table(500, 4), synthetic = random_table(400, 5), holdout = random_table(300, 6);
-  const Json one = evaluated(real, synthetic, &holdout, 1)["drawings"];
-  for (const int threads : {2, 5}) EXPECT_EQ(evaluated(real, synthetic, &holdout, threads)["drawings"], one);
+  const Json one = with_drawings(real, synthetic, &holdout, 1)["drawings"];
+  for (const int threads : {2, 5}) EXPECT_EQ(with_drawings(real, synthetic, &holdout, threads)["drawings"], one);
   EXPECT_EQ(one["distances"]["synthetic"].size(), 99u);
   EXPECT_TRUE(std::is_sorted(one["distances"]["holdout"].begin(), one["distances"]["holdout"].end()));
 }
 
 TEST(Drawings, RocCurveHasTheAreaOfTheAuc) {
-  const Json report = evaluated(random_table(900, 4), random_table(900, 5));
+  const Json report = with_drawings(random_table(900, 4), random_table(900, 5));
   const Json& judge = report["drawings"]["judge"];
   double area = 0, used = 0;
   for (size_t i = 0; i + 1 < judge["roc"].size(); ++i)
@@ -102,12 +92,9 @@ TEST(Drawings, RocCurveHasTheAreaOfTheAuc) {
 
 TEST(Drawings, LeaveTheRestOfAReportUnchanged) {
   const Table real = random_table(200, 4), synthetic = random_table(150, 5);
-  Json with = evaluated(real, synthetic);
+  Json with = with_drawings(real, synthetic);
   with.erase("drawings");
-  tessera::EvaluateOptions options;
-  options.seed = 3;
-  tessera::Team team(2);
-  EXPECT_EQ(tessera::evaluate(real, synthetic, nullptr, options, team, {}), with);
+  EXPECT_EQ(evaluated(real, synthetic), with);
 }
 
 }  // namespace

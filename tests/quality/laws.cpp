@@ -25,11 +25,6 @@ using tessera::Table;
 
 namespace {
 
-json evaluate(const Table& real, const Table& synthetic, const Table* holdout = nullptr, int threads = 2) {
-  quality_test::Bench bench(threads);
-  return tessera::evaluate(real, synthetic, holdout, {}, bench.team, bench.monitor);
-}
-
 Table permuted(const Table& t, uint32_t seed) {
   std::vector<size_t> order(static_cast<size_t>(t.rows));
   std::iota(order.begin(), order.end(), size_t{0});
@@ -58,14 +53,14 @@ void expect_near(const json& a, const json& b, const std::string& at) {
 }
 
 void expect_error(const Table& real, const Table& synthetic, const std::vector<std::string>& fragments) {
-  tessera::test::expect_error(ErrorCode::data, fragments, [&] { evaluate(real, synthetic); });
+  tessera::test::expect_error(ErrorCode::data, fragments, [&] { evaluated(real, synthetic); });
 }
 
 }  // namespace
 
 TEST(QualityLaws, EqualTablesScoreOne) {
   const Table t = quality_test::random_table(500, 1);
-  const json out = evaluate(t, t, &t);
+  const json out = evaluated(t, t, &t);
   for (const char* score :
        {"column_shapes", "pair_trends", "pair_trends_real_edges", "quality", "pair_trends_thresholded"})
     EXPECT_DOUBLE_EQ(out["scores"][score].get<double>(), 1) << score;
@@ -88,7 +83,7 @@ TEST(QualityLaws, EqualTablesScoreOne) {
 TEST(QualityLaws, OrderOfRowsAndLevelsDoesNotMatter) {
   const Table real = quality_test::random_table(300, 2), synthetic = quality_test::random_table(250, 3),
               holdout = quality_test::random_table(300, 4);
-  json a = evaluate(real, synthetic, &holdout), b = evaluate(permuted(real, 5), permuted(synthetic, 6), &holdout);
+  json a = evaluated(real, synthetic, &holdout), b = evaluated(permuted(real, 5), permuted(synthetic, 6), &holdout);
   for (json* out : {&a, &b}) out->erase("c2st"), out->erase("written_form");  // both see the place of a row
   expect_near(a, b, "");
 }
@@ -113,9 +108,9 @@ TEST(QualityLaws, SymmetricWhereSymmetric) {
 TEST(QualityLaws, SameBitsForAnyTeam) {
   const Table real = quality_test::random_table(400, 9), synthetic = quality_test::random_table(330, 10),
               holdout = quality_test::random_table(100, 11);
-  const std::string one = evaluate(real, synthetic, &holdout, 1).dump();
-  EXPECT_EQ(one, evaluate(real, synthetic, &holdout, 2).dump());
-  EXPECT_EQ(one, evaluate(real, synthetic, &holdout, 3).dump());
+  const std::string one = evaluated(real, synthetic, &holdout, {}, 1).dump();
+  EXPECT_EQ(one, evaluated(real, synthetic, &holdout, {}, 2).dump());
+  EXPECT_EQ(one, evaluated(real, synthetic, &holdout, {}, 3).dump());
 }
 
 TEST(QualityLaws, EveryScoreIsAShare) {
@@ -123,7 +118,7 @@ TEST(QualityLaws, EveryScoreIsAShare) {
     const Table real = quality_test::random_table(1 + seed * 7, seed),
                 synthetic = quality_test::random_table(1 + seed * 3, seed + 50),
                 holdout = quality_test::random_table(1 + seed, seed + 90);
-    const json out = evaluate(real, synthetic, &holdout);
+    const json out = evaluated(real, synthetic, &holdout);
     std::function<void(const json&, const std::string&)> walk = [&](const json& j, const std::string& key) {
       for (const auto& [k, v] : j.items()) {
         if (v.is_structured()) {
@@ -141,7 +136,7 @@ TEST(QualityLaws, EveryScoreIsAShare) {
 TEST(QualityLaws, OneRowConstantAndEmptyColumns) {
   const Table one = quality_test::random_table(1, 3), many = quality_test::random_table(60, 4);
   for (const auto& [real, synthetic] : {std::pair{&one, &one}, {&one, &many}, {&many, &one}}) {
-    const json out = evaluate(*real, *synthetic, &one);
+    const json out = evaluated(*real, *synthetic, &one);
     EXPECT_TRUE(out["scores"]["column_shapes"].is_number());
     const json& none = out["columns"].back();  // of one row, a category may count as regenerated and be set apart
     EXPECT_EQ(none["name"], "none");
@@ -149,22 +144,22 @@ TEST(QualityLaws, OneRowConstantAndEmptyColumns) {
     EXPECT_TRUE(none["coverage"]["score"].is_null());
     EXPECT_EQ(none["missing_value_similarity"], 1.0);
   }
-  EXPECT_TRUE(evaluate(one, many)["l1"]["nndr"]["mean"].is_null());  // no second nearest row
+  EXPECT_TRUE(evaluated(one, many)["l1"]["nndr"]["mean"].is_null());  // no second nearest row
 }
 
 TEST(QualityLaws, AColumnEmptyOnOneSideScoresZero) {
   Table real = quality_test::random_table(50, 3), synthetic = real;
   synthetic.columns[0].numbers.assign(50, tessera::kMissing);
   synthetic.columns[2].codes.assign(50, -1);
-  const json out = evaluate(real, synthetic);
+  const json out = evaluated(real, synthetic);
   EXPECT_EQ(out["columns"][0]["shape"]["score"], 0.0);
   EXPECT_EQ(out["columns"][2]["shape"]["score"], 0.0);
 }
 
 TEST(QualityLaws, DetectCopiesOfTrainingRows) {
   const Table real = quality_test::random_table(600, 1), holdout = quality_test::random_table(600, 2);
-  const json copied = evaluate(real, real, &holdout),
-             fresh = evaluate(real, quality_test::random_table(600, 3), &holdout);
+  const json copied = evaluated(real, real, &holdout),
+             fresh = evaluated(real, quality_test::random_table(600, 3), &holdout);
   EXPECT_EQ(copied["exact_copies"]["rows"], 600);
   EXPECT_LT(copied["exact_copies"]["holdout_share"].get<double>(), 0.01);
   EXPECT_GT(copied["l1"]["share_closer_to_real_equal_rows"].get<double>(), 0.99);
@@ -186,7 +181,7 @@ TEST(QualityLaws, PartsAreOptional) {
   const json out = tessera::evaluate(t, t, &t, options, bench.team, bench.monitor);
   for (const char* part : {"c2st", "utility", "dcr", "l1"}) EXPECT_FALSE(out.contains(part)) << part;
   EXPECT_TRUE(out.contains("exact_copies"));
-  EXPECT_FALSE(evaluate(t, t).contains("utility"));  // without a holdout
+  EXPECT_FALSE(evaluated(t, t).contains("utility"));  // without a holdout
 }
 
 TEST(QualityLaws, ExcludeAndNameIdentifiers) {
@@ -196,7 +191,7 @@ TEST(QualityLaws, ExcludeAndNameIdentifiers) {
   for (size_t i = 0; i < rows; ++i) ids[i] = std::to_string(i) + "-id";
   real.columns.push_back(texts("id", ColumnType::identifier, ids));
   synthetic.columns.push_back(texts("id", ColumnType::category, std::vector<std::string>(rows, "x")));
-  const json out = evaluate(real, synthetic);
+  const json out = evaluated(real, synthetic);
   EXPECT_EQ(out["excluded"][0]["name"], "id");
   EXPECT_EQ(out["columns"].size(), 10u);
 }
@@ -210,7 +205,7 @@ TEST(QualityLaws, SpellingAndInferredTypesDoNotMatter) {
   synthetic.columns = {texts("count", ColumnType::constant, {"3", "3", "", "3"}),
                        texts("fixed", ColumnType::constant, {"7", "7", "7", "7"}),
                        texts("flag", ColumnType::boolean, {"true", "false", "true", ""})};
-  const json out = evaluate(real, synthetic);
+  const json out = evaluated(real, synthetic);
   EXPECT_EQ(out["columns"][0]["shape"]["score"], 1.0);
   EXPECT_EQ(out["columns"][1]["kind"], "numerical");
   EXPECT_DOUBLE_EQ(out["columns"][1]["shape"]["score"], 0.75);
@@ -224,7 +219,7 @@ TEST(QualityLaws, ReadAConstantAsADateIfTheOtherTableDoes) {
   real.columns = {numbers("day", ColumnType::date, {18262, 18262, 18263})};
   real.columns[0].format = "%Y-%m-%d";
   synthetic.columns = {texts("day", ColumnType::constant, {"2020-01-01", "", "2020-01-01"})};
-  for (const json& out : {evaluate(real, synthetic), evaluate(synthetic, real)}) {
+  for (const json& out : {evaluated(real, synthetic), evaluated(synthetic, real)}) {
     EXPECT_EQ(out["columns"][0]["kind"], "datetime");
     EXPECT_DOUBLE_EQ(out["columns"][0]["shape"]["score"].get<double>(), 2.0 / 3);
   }
@@ -239,7 +234,7 @@ TEST(QualityLaws, LargeNumbersStayFinite) {
                   numbers("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
   synthetic.columns = {numbers("x", ColumnType::decimal, {-1.7e308, 1e307, 1.7e308}),
                        numbers("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
-  const json out = evaluate(real, synthetic);
+  const json out = evaluated(real, synthetic);
   EXPECT_TRUE(out["scores"]["quality"].is_number());
   EXPECT_TRUE(out["pairs"][0]["score"].is_number());
   // 1e307 of a range of 3.4e308, halved by the equal column

@@ -12,14 +12,6 @@
 namespace {
 
 using namespace quality_test;
-using Json = nlohmann::json;
-
-Json evaluated(const Table& real, const Table& synthetic, const Table* holdout = nullptr, bool drawings = true) {
-  tessera::EvaluateOptions options;
-  options.drawings = drawings;
-  tessera::Team team(2);
-  return tessera::evaluate(real, synthetic, holdout, options, team, {});
-}
 
 std::string page(const Json& report) { return tessera::report_html(report.dump()); }
 
@@ -76,9 +68,8 @@ Table wide_table(int count, int64_t rows, uint32_t seed) {
 
 TEST(ReportPage, IsWellFormedAndLoadsNothing) {
   const Table real = random_table(600, 1), synthetic = random_table(500, 2), holdout = random_table(400, 3);
-  for (const Json& report :
-       {evaluated(real, synthetic, &holdout), evaluated(real, synthetic), evaluated(real, synthetic, nullptr, false),
-        evaluated(random_table(4, 1), random_table(2, 2))}) {
+  for (const Json& report : {with_drawings(real, synthetic, &holdout), with_drawings(real, synthetic),
+                             evaluated(real, synthetic), with_drawings(random_table(4, 1), random_table(2, 2))}) {
     const std::string html = page(report);
     expect_well_formed(html);
     expect_self_contained(html);
@@ -88,7 +79,7 @@ TEST(ReportPage, IsWellFormedAndLoadsNothing) {
 
 TEST(ReportPage, HasTheFiguresOfTheJson) {
   const Table holdout = random_table(400, 3);
-  const Json report = evaluated(random_table(600, 1), random_table(500, 2), &holdout);
+  const Json report = with_drawings(random_table(600, 1), random_table(500, 2), &holdout);
   const std::string html = page(report);
   const auto expect = [&](const std::string& figure) { EXPECT_NE(html.find(figure), std::string::npos) << figure; };
   for (const char* at :
@@ -110,7 +101,7 @@ TEST(ReportPage, EscapesHostileNamesAndTexts) {
     t->columns[7].name = "]]><!--";
     for (std::string& v : t->columns[2].values) v += hostile;
   }
-  const std::string html = page(evaluated(real, synthetic));
+  const std::string html = page(with_drawings(real, synthetic));
   expect_well_formed(html);
   EXPECT_EQ(html.find("<script>alert"), std::string::npos);
   EXPECT_EQ(html.find("<!--"), std::string::npos);
@@ -135,7 +126,7 @@ TEST(ReportPage, IsOfBoundedSize) {
 
 TEST(ReportPage, ShowsTablesSideBySide) {
   const Table real = random_table(600, 1), holdout = random_table(400, 3);
-  const Json near = evaluated(real, random_table(500, 2), &holdout);
+  const Json near = with_drawings(real, random_table(500, 2), &holdout);
   Json far = near;
   far["c2st"]["trees"]["auc"] = 0.9;
   const std::string html = page(compared({{"near.csv", near}, {"far & <away>", far}, {"also.csv", near}}));
@@ -157,7 +148,7 @@ TEST(ReportPage, ShowsTablesSideBySide) {
   EXPECT_NE(page(compared({{"a", trained}, {"b", near}})).find("id=\"training\""), std::string::npos);
 
   // What no table was measured by is not on the page; one table is no reason to praise it.
-  const std::string few = page(compared({{"a", evaluated(real, random_table(500, 2), nullptr, false)}, {"b", near}}));
+  const std::string few = page(compared({{"a", evaluated(real, random_table(500, 2))}, {"b", near}}));
   expect_well_formed(few);
   EXPECT_EQ(few.find("predictive judge"), std::string::npos);
   expect_well_formed(page(compared({{"alone", near}})));
@@ -165,7 +156,7 @@ TEST(ReportPage, ShowsTablesSideBySide) {
 
 TEST(ReportPage, FewRowsHaveNoVerdict) {
   const auto says = [](int64_t rows) {
-    return page(evaluated(random_table(rows, 1), random_table(rows, 2))).find("Too few rows to judge") !=
+    return page(with_drawings(random_table(rows, 1), random_table(rows, 2))).find("Too few rows to judge") !=
            std::string::npos;
   };
   EXPECT_TRUE(says(60));
@@ -173,7 +164,7 @@ TEST(ReportPage, FewRowsHaveNoVerdict) {
 }
 
 TEST(ReportPage, ListsBrokenRulesAsACaution) {
-  Json report = evaluated(random_table(600, 1), random_table(500, 2));
+  Json report = with_drawings(random_table(600, 1), random_table(500, 2));
   const Json kept{{"rule", "a >= b"}, {"kind", "bound"}, {"broken", 0}, {"share", 0}, {"real_broken", 0}};
   Json broken = kept;
   broken["rule"] = "total = <items>", broken["broken"] = 40, broken["share"] = 0.08, broken["real_broken"] = 1;
@@ -226,7 +217,7 @@ TEST(ReportPage, ShowsATraining) {
   EXPECT_LT(html.size(), 40'000u) << "a curve has a bounded number of points";
   EXPECT_EQ(page({{"model", model}, {"training", Json::array()}}).find("id=\"training\""), std::string::npos);
 
-  Json report = evaluated(random_table(60, 1), random_table(60, 2));
+  Json report = with_drawings(random_table(60, 1), random_table(60, 2));
   report["model"] = model, report["training"] = lines;
   const std::string both = page(report);
   expect_well_formed(both);
@@ -269,7 +260,7 @@ TEST(ReportPage, ShowsSequences) {
 }
 
 TEST(ReportPage, RejectsOtherJson) {
-  const Json report = evaluated(random_table(60, 1), random_table(60, 2));
+  const Json report = with_drawings(random_table(60, 1), random_table(60, 2));
   std::vector<std::string> texts{"", "{", "[]", "[1]", "{}", "null", "{\"columns\": [], \"scores\": 1}"};
   for (const auto& [name, value] : report.items()) {
     Json broken = report;

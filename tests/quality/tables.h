@@ -12,6 +12,7 @@
 #include "base/monitor.h"
 #include "base/threads/team.h"
 #include "models/quality/common/workers.h"
+#include "models/quality/evaluate.h"
 #include "support/columns.h"
 
 namespace quality_test {
@@ -20,6 +21,7 @@ using tessera::Column;
 using tessera::ColumnType;
 using tessera::Table;
 using namespace tessera::columns;
+using Json = nlohmann::json;
 
 inline std::vector<std::vector<std::string>> read_csv(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -109,5 +111,16 @@ struct Bench {
   tessera::quality::Workers workers{team, monitor};
   explicit Bench(int threads = 2) : team(threads) {}
 };
+
+inline Json evaluated(const Table& real, const Table& synthetic, const Table* holdout = nullptr,
+                      const tessera::EvaluateOptions& options = {}, int threads = 2) {
+  Bench bench(threads);
+  return tessera::evaluate(real, synthetic, holdout, options, bench.team, bench.monitor);
+}
+inline Json with_drawings(const Table& real, const Table& synthetic, const Table* holdout = nullptr, int threads = 2) {
+  tessera::EvaluateOptions options;
+  options.drawings = true;
+  return evaluated(real, synthetic, holdout, options, threads);
+}
 
 }  // namespace quality_test

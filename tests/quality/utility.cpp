@@ -46,11 +46,10 @@ Table keep(Table t, const std::vector<size_t>& columns) {
 
 json evaluate(const Table& real, const Table& synthetic, const Table& holdout, const std::string& target = "",
               int threads = 2) {
-  quality_test::Bench bench(threads);
   tessera::EvaluateOptions options;
   options.distances = options.pairs = options.new_rows = options.c2st = false;
   options.target = target;
-  return tessera::evaluate(real, synthetic, &holdout, options, bench.team, bench.monitor).value("utility", json());
+  return quality_test::evaluated(real, synthetic, &holdout, options, threads).value("utility", json());
 }
 
 std::string refusal(const Table& t, const std::string& target) {

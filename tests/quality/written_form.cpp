@@ -12,13 +12,11 @@
 namespace {
 
 using namespace quality_test;
-using Json = nlohmann::json;
 
-Json evaluated(const Table& real, const Table& synthetic, tessera::EvaluateOptions options = {},
-               const Table* holdout = nullptr) {
+Json short_report(const Table& real, const Table& synthetic, tessera::EvaluateOptions options = {},
+                  const Table* holdout = nullptr) {
   options.distances = options.new_rows = options.utility = false;
-  tessera::Team team(2);
-  return tessera::evaluate(real, synthetic, holdout, options, team, {});
+  return evaluated(real, synthetic, holdout, options);
 }
 
 tessera::EvaluateOptions only_forms() {
@@ -54,10 +52,10 @@ Table prices(int64_t rows, uint32_t seed, int decimals_of_most) {
 
 TEST(WrittenForm, DetectsUnusualDecimals) {
   const Table real = prices(1000, 1, 2);
-  const Json far = evaluated(real, prices(1000, 2, 4), only_forms());
+  const Json far = short_report(real, prices(1000, 2, 4), only_forms());
   EXPECT_GT(gap(far, "digits"), 0.5);
   EXPECT_EQ((*form(far, "digits"))["level"], "4 decimals");
-  EXPECT_LT(gap(evaluated(real, prices(1000, 2, 2), only_forms()), "digits"), 0.02);
+  EXPECT_LT(gap(short_report(real, prices(1000, 2, 2), only_forms()), "digits"), 0.02);
 }
 
 TEST(WrittenForm, DetectsLostMidnightsAndDays) {
@@ -70,16 +68,16 @@ TEST(WrittenForm, DetectsLostMidnightsAndDays) {
     })});
   };
   const Table real = times(true);
-  const Json far = evaluated(real, times(false), only_forms());
+  const Json far = short_report(real, times(false), only_forms());
   EXPECT_EQ((*form(far, "time"))["level"], "at midnight");
   EXPECT_GT(gap(far, "time"), 0.7);
   EXPECT_LT(gap(far, "day"), 0.02);
-  EXPECT_LT(gap(evaluated(real, times(true), only_forms()), "time"), 0.02);
+  EXPECT_LT(gap(short_report(real, times(true), only_forms()), "time"), 0.02);
 }
 
 TEST(WrittenForm, IsTheSameInSamplesOfOneTable) {
   for (uint32_t seed = 0; seed < 6; ++seed) {
-    const Json report = evaluated(random_table(600, 2 * seed), random_table(500, 2 * seed + 1), only_forms());
+    const Json report = short_report(random_table(600, 2 * seed), random_table(500, 2 * seed + 1), only_forms());
     for (const char* list : {"forms", "rules"})
       for (const Json& entry : report["written_form"][list]) EXPECT_LT(entry["gap"].get<double>(), 0.05) << entry;
   }
@@ -93,7 +91,7 @@ TEST(WrittenForm, DetectsLostRepeatsAndOrder) {
                   {texts("x", ColumnType::identifier, repeated), whole_by("n", 600, [](int64_t i) { return i / 2; })}),
               made = table({texts("x", ColumnType::identifier, single),
                             whole_by("n", 600, [](int64_t i) { return i * 77 % 300; })});
-  const Json report = evaluated(real, made, only_forms());
+  const Json report = short_report(real, made, only_forms());
   EXPECT_GT(gap(report, "repeats"), 0.8);
   EXPECT_GT(gap(report, "length"), 0.8);
   ASSERT_NE(form(report, "order", "n"), nullptr);
@@ -116,15 +114,15 @@ TEST(WrittenForm, DetectsNearCertainRelations) {
                   texts("status", ColumnType::category, status), numbers("reason", ColumnType::integer, reason)});
   };
   const Table real = rows(40);
-  const Json far = evaluated(real, rows(4), only_forms());
+  const Json far = short_report(real, rows(4), only_forms());
   EXPECT_GT(std::max(rule_gap(far, "start <= \"end\""), rule_gap(far, "start <= end")), 0.1);
   EXPECT_GT(rule_gap(far, "reason is null where status = 'serving'"), 0.1);
-  const Json near = evaluated(real, rows(40), only_forms());
+  const Json near = short_report(real, rows(40), only_forms());
   EXPECT_EQ(rule_gap(near, "reason is null where status = 'serving'"), 0);
   // A relation that chance explains is none.
   EXPECT_EQ(rule_gap(far, "start <= reason"), -1);
 
-  const Json verdict = tessera::report::verdict_of(evaluated(real, rows(4)));
+  const Json verdict = tessera::report::verdict_of(short_report(real, rows(4)));
   EXPECT_NE(verdict["text"].get<std::string>().find("relation of the real table is lost"), std::string::npos)
       << verdict;
 }
@@ -135,11 +133,11 @@ TEST(WrittenForm, InvalidDatesBreakARule) {
       return static_cast<double>(20200000 + 100 * (1 + i % 12) + (exist ? 1 + i % 28 : 1 + i % 60));
     })});
   };
-  const Json report = evaluated(dates(true), dates(false), only_forms());
+  const Json report = short_report(dates(true), dates(false), only_forms());
   ASSERT_FALSE(report["rules"].empty());
   EXPECT_EQ(report["rules"].back()["kind"], "calendar");
   EXPECT_GT(report["rules"].back()["share"].get<double>(), 0.3);
-  EXPECT_EQ(evaluated(dates(true), dates(true), only_forms())["rules"].back()["broken"], 0);
+  EXPECT_EQ(short_report(dates(true), dates(true), only_forms())["rules"].back()["broken"], 0);
 }
 
 // Ages and a level that follows from neither.
@@ -177,7 +175,7 @@ TEST(RowsOfAPart, AreDescribedByTheirCondition) {
   }
   sample.rows = static_cast<int64_t>(keep.size());
 
-  const Json whole = evaluated(real, sample);
+  const Json whole = short_report(real, sample);
   ASSERT_TRUE(whole.contains("narrowed")) << whole["scores"];
   EXPECT_EQ(whole["narrowed"]["where"], part.where);
   const Json verdict = tessera::report::verdict_of(whole);
@@ -186,7 +184,7 @@ TEST(RowsOfAPart, AreDescribedByTheirCondition) {
             std::string::npos);
 
   part.c2st = true;
-  const Json judged = evaluated(real, sample, part);
+  const Json judged = short_report(real, sample, part);
   EXPECT_FALSE(judged.contains("narrowed"));
   EXPECT_EQ(judged["rows"]["real"], whole["narrowed"]["rows"]);
   EXPECT_EQ(judged["where"]["of"]["real"], 2000);
@@ -196,8 +194,9 @@ TEST(RowsOfAPart, AreDescribedByTheirCondition) {
 
 TEST(RowsOfAPart, AreNotDetectedInSamplesOfTheTable) {
   for (uint32_t seed = 0; seed < 6; ++seed) {
-    EXPECT_FALSE(evaluated(people(500, seed), people(400, seed + 50), only_forms()).contains("narrowed"));
-    EXPECT_FALSE(evaluated(random_table(400, seed), random_table(300, seed + 50), only_forms()).contains("narrowed"));
+    EXPECT_FALSE(short_report(people(500, seed), people(400, seed + 50), only_forms()).contains("narrowed"));
+    EXPECT_FALSE(
+        short_report(random_table(400, seed), random_table(300, seed + 50), only_forms()).contains("narrowed"));
   }
 }
 
@@ -205,14 +204,14 @@ TEST(RowsOfAPart, NeedRowsThatMeetTheCondition) {
   tessera::EvaluateOptions part = only_forms();
   part.where = "age > 500";
   tessera::test::expect_error(tessera::ErrorCode::condition, {},
-                              [&] { evaluated(people(100, 1), people(100, 2), part); });
+                              [&] { short_report(people(100, 1), people(100, 2), part); });
 }
 
 TEST(UnseenRows, AreTheReferenceOfDetection) {
   const Table real = people(600, 1), few = people(100, 2), many = people(400, 3);
   tessera::EvaluateOptions options;
   options.pairs = options.rules = false;
-  const Json copied = evaluated(real, real, options, &many), seen = evaluated(real, real, options, &few);
+  const Json copied = short_report(real, real, options, &many), seen = short_report(real, real, options, &few);
   EXPECT_EQ(copied["c2st"]["against"], "holdout");
   EXPECT_EQ(copied["c2st"]["rows"], 400);
   EXPECT_TRUE(copied["c2st"]["trees"].contains("training_auc"));

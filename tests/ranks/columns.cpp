@@ -14,39 +14,40 @@
 namespace tessera::sandbox {
 namespace {
 
-Values run_as_ranks(const Sandbox& training, int ranks, int shards, const Setting& setting) {
+Values run_columns_as_ranks(const Sandbox& training, int ranks, int shards, const Setting& setting) {
   return run_as_ranks(training, ranks, setting, [&](Plan& plan, Communicator& c) {
     return cut_columns(plan, {shards, ranks, c.rank(), c.wires()});
   });
 }
 
-void check(const Sandbox& training, int shards, const std::set<std::string>& off = {}) {
+void expect_same_of_columns(const Sandbox& training, int shards, const std::set<std::string>& off = {}) {
   const Setting exact{.off = off};
   Setting quick{.table = &cpu_kernels(), .off = off};
   const Values want = whole(training, exact);
   EXPECT_GT(largest(want.at("state losses")), 0.01);
   for (int ranks = 1; ranks <= shards; ++ranks) {
     if (shards % ranks != 0) continue;
-    EXPECT_LE(difference(want, run_as_ranks(training, ranks, shards, exact)), 1e-9) << ranks << " ranks";
+    EXPECT_LE(difference(want, run_columns_as_ranks(training, ranks, shards, exact)), 1e-9) << ranks << " ranks";
   }
   quick.off.insert("scale");  // it goes by the widths of products, which differ between ranks
-  const Values one = run_as_ranks(training, 1, shards, quick);
+  const Values one = run_columns_as_ranks(training, 1, shards, quick);
   for (int ranks = 2; ranks <= shards; ++ranks) {
     if (shards % ranks != 0) continue;
-    EXPECT_EQ(run_as_ranks(training, ranks, shards, quick), one) << ranks << " ranks of " << shards << " shards";
+    EXPECT_EQ(run_columns_as_ranks(training, ranks, shards, quick), one)
+        << ranks << " ranks of " << shards << " shards";
   }
 }
 
 TEST(Columns, Tvae) {
-  for (const int shards : {2, 3}) check(TvaeTraining(), shards);
+  for (const int shards : {2, 3}) expect_same_of_columns(TvaeTraining(), shards);
 }
 TEST(Columns, Ctgan) {
-  for (const int shards : {2, 4}) check(Training(), shards);
+  for (const int shards : {2, 4}) expect_same_of_columns(Training(), shards);
 }
-TEST(Columns, CtganWithTwoStepsOfTheCritic) { check(Training(2, 0), 2); }
-TEST(Columns, CtganWithManyCategories) { check(Training(1, 0.9, Size::wide), 2); }
+TEST(Columns, CtganWithTwoStepsOfTheCritic) { expect_same_of_columns(Training(2, 0), 2); }
+TEST(Columns, CtganWithManyCategories) { expect_same_of_columns(Training(1, 0.9, Size::wide), 2); }
 TEST(Columns, EveryPassOff) {
-  for (const PassInfo& p : passes()) check(Training(), 2, {p.name});
+  for (const PassInfo& p : passes()) expect_same_of_columns(Training(), 2, {p.name});
 }
 
 // What a wide table takes is shared out.

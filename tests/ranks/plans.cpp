@@ -32,24 +32,24 @@ TEST(FailedExchange, LeavesZerosForTheRestOfItsStep) {
 }
 
 // Updates of sets of `least` numbers or more are shared.
-Values run_as_ranks(const Sandbox& training, int ranks, int shards, const Setting& setting,
-                    int64_t least = RankCut{}.least_shared) {
+Values run_shards_as_ranks(const Sandbox& training, int ranks, int shards, const Setting& setting,
+                           int64_t least = RankCut{}.least_shared) {
   return run_as_ranks(training, ranks, setting, [&](Plan& plan, Communicator& c) {
     optimize(plan, setting.off);
     return shard(plan, {shards, ranks, c.rank(), c.wires(), false, least});
   });
 }
 
-void check(const Sandbox& training, int shards) {
+void expect_same_of_shards(const Sandbox& training, int shards) {
   const Setting exact, quick{.table = &cpu_kernels()};
   const Values want = whole(training, exact);
   EXPECT_GT(largest(want.at("state losses")), 0.01);
-  EXPECT_LE(difference(want, run_as_ranks(training, 1, shards, exact)), 1e-9) << "the sums in another order";
-  EXPECT_LE(difference(want, run_as_ranks(training, shards, shards, exact)), 1e-9);
-  const Values one = run_as_ranks(training, 1, shards, quick);
+  EXPECT_LE(difference(want, run_shards_as_ranks(training, 1, shards, exact)), 1e-9) << "the sums in another order";
+  EXPECT_LE(difference(want, run_shards_as_ranks(training, shards, shards, exact)), 1e-9);
+  const Values one = run_shards_as_ranks(training, 1, shards, quick);
   for (int ranks = 2; ranks <= shards; ++ranks) {
     if (shards % ranks != 0) continue;
-    EXPECT_EQ(run_as_ranks(training, ranks, shards, quick), one) << ranks << " ranks of " << shards << " shards";
+    EXPECT_EQ(run_shards_as_ranks(training, ranks, shards, quick), one) << ranks << " ranks of " << shards << " shards";
   }
 }
 
@@ -61,10 +61,10 @@ TEST(SharedUpdates, ChangeNoBit) {
   const TvaeTraining tvae;
   const SequenceTraining timegan({}, TimeganPhase::joint);
   const auto same = [&](const Sandbox& training, int shards, const char* what) {
-    const Values one = run_as_ranks(training, 1, shards, quick);
+    const Values one = run_shards_as_ranks(training, 1, shards, quick);
     for (int ranks = 2; ranks <= shards; ++ranks) {
       if (shards % ranks != 0) continue;
-      EXPECT_EQ(run_as_ranks(training, ranks, shards, quick, 32), one) << what << ", " << ranks << " ranks";
+      EXPECT_EQ(run_shards_as_ranks(training, ranks, shards, quick, 32), one) << what << ", " << ranks << " ranks";
     }
   };
   same(ctgan, 4, "ctgan"), same(tvae, 6, "tvae"), same(tvae, 3, "tvae"), same(timegan, 2, "timegan");
@@ -103,13 +103,13 @@ TEST(SharedUpdates, TwoRanksHoldHalfOfTheMoments) {
 }
 
 TEST(Shard, Tvae) {
-  for (const int shards : {1, 4, 6}) check(TvaeTraining(), shards);
+  for (const int shards : {1, 4, 6}) expect_same_of_shards(TvaeTraining(), shards);
 }
-TEST(Shard, Ctgan) { check(Training(), 4); }
-TEST(Shard, CtganWithTwoStepsOfTheCritic) { check(Training(2, 0), 2); }
+TEST(Shard, Ctgan) { expect_same_of_shards(Training(), 4); }
+TEST(Shard, CtganWithTwoStepsOfTheCritic) { expect_same_of_shards(Training(2, 0), 2); }
 TEST(Shard, Timegan) {
   for (const TimeganPhase phase : {TimeganPhase::embedding, TimeganPhase::supervised, TimeganPhase::joint})
-    check(SequenceTraining({}, phase), 2);
+    expect_same_of_shards(SequenceTraining({}, phase), 2);
 }
 
 // Passes off change what the pass meets, not what it gives.
@@ -117,7 +117,7 @@ TEST(Shard, EveryPassOff) {
   const Training t;
   for (const PassInfo& p : passes()) {
     const Setting setting{.off = {p.name}};
-    EXPECT_LE(difference(whole(t, setting), run_as_ranks(t, 2, 2, setting)), 1e-9) << "without " << p.name;
+    EXPECT_LE(difference(whole(t, setting), run_shards_as_ranks(t, 2, 2, setting)), 1e-9) << "without " << p.name;
   }
 }
 
@@ -141,7 +141,7 @@ TEST(Shard, SumsShareExchanges) {
 // two and the other three: each of them scatters all.
 TEST(Shard, AScatterOfFewRowsExchangesTheRows) {
   const Training t(1, 0.9, Size::wide);
-  check(t, 4);
+  expect_same_of_shards(t, 4);
   Plan plan = t.with();
   shard(plan, {4, 2, 0, SelfCommunicator().wires()});
   int whole = 0;

@@ -24,10 +24,10 @@ Table people(int64_t rows) {
                 texts_by("colour", rows, [](int64_t i) { return uniform(i, 4) < 0.4 ? "red" : "blue"; })});
 }
 
-const Texts kRules{"group follows from age, cut at 30, 65", "passed follows from score, cut after 40",
-                   "year is the year of day"};
+const Texts kRulesOfPeople{"group follows from age, cut at 30, 65", "passed follows from score, cut after 40",
+                           "year is the year of day"};
 
-TEST(BandRules, AreFound) { EXPECT_EQ(said(found(people(3000))), kRules); }
+TEST(BandRules, AreFound) { EXPECT_EQ(said(found(people(3000))), kRulesOfPeople); }
 
 TEST(BandRules, CoverPartsOfDates) {
   constexpr int64_t kRows = 4000;
@@ -203,7 +203,7 @@ TEST(BandRules, RoundTrip) {
     }
   Table t = real;
   const Rules rules = reduced(t);
-  ASSERT_EQ(said(rules), kRules);
+  ASSERT_EQ(said(rules), kRulesOfPeople);
   EXPECT_EQ(t.columns.size(), real.columns.size() - 3);
   const Rules read = Rules::from_json(rules.to_json());
   EXPECT_EQ(read.to_json(), rules.to_json());

@@ -16,7 +16,7 @@ nlohmann::json check(const Table& real, const Table& synthetic, const RuleCheck&
   return broken_rules(real, synthetic, how, team, Monitor{});
 }
 
-Column& of(Table& t, const std::string& name) {
+Column& mutable_column(Table& t, const std::string& name) {
   return *std::find_if(t.columns.begin(), t.columns.end(), [&](const Column& c) { return c.name == name; });
 }
 
@@ -48,21 +48,22 @@ struct Fault {
 
 TEST(BrokenRules, FindEachFaultInItsRows) {
   const std::vector<Fault> faults{
-      {"total", "total", [](Table& t, size_t i) { of(t, "total").numbers[i] += 1; }},
-      {"price", "price", [](Table& t, size_t i) { of(t, "price").numbers[i] += 0.5; }},
-      {"amount", "rate", [](Table& t, size_t i) { of(t, "amount").numbers[i] += 5; }},
-      {"end >= start", "start", [](Table& t, size_t i) { of(t, "end").numbers[i] = of(t, "start").numbers[i] - 1; }},
+      {"total", "total", [](Table& t, size_t i) { mutable_column(t, "total").numbers[i] += 1; }},
+      {"price", "price", [](Table& t, size_t i) { mutable_column(t, "price").numbers[i] += 0.5; }},
+      {"amount", "rate", [](Table& t, size_t i) { mutable_column(t, "amount").numbers[i] += 5; }},
+      {"end >= start", "start",
+       [](Table& t, size_t i) { mutable_column(t, "end").numbers[i] = mutable_column(t, "start").numbers[i] - 1; }},
       {"combinations", "city",
        [](Table& t, size_t i) {
-         Column& city = of(t, "city");
+         Column& city = mutable_column(t, "city");
          city.codes[i] = code_of(city, city.values[static_cast<size_t>(city.codes[i])] == "Tokyo" ? "Boston" : "Tokyo");
        }},
       {"delivered", "status",
        [](Table& t, size_t i) {
-         double& x = of(t, "delivered").numbers[i];
+         double& x = mutable_column(t, "delivered").numbers[i];
          x = x == x ? kMissing : 3;
        }},
-      {"fee", "fee", [](Table& t, size_t i) { of(t, "fee").numbers[i] += 7; }}};
+      {"fee", "fee", [](Table& t, size_t i) { mutable_column(t, "fee").numbers[i] += 7; }}};
   const Table real = orders(800);
   for (const Fault& fault : faults) {
     Table rows = orders(600);
@@ -107,8 +108,8 @@ TEST(BrokenRules, IgnoreColumnsOfAnotherType) {
   const auto texts = [](const char* name, const char* value) {
     return texts_by(name, ColumnType::constant, 400, [=](int64_t) { return value; });
   };
-  of(rows, "total") = texts("total", "7");     // digits: the rule is looked at
-  of(rows, "end") = texts("end", "tomorrow");  // no date
+  mutable_column(rows, "total") = texts("total", "7");     // digits: the rule is looked at
+  mutable_column(rows, "end") = texts("end", "tomorrow");  // no date
   const nlohmann::json rules = check(real, rows);
   EXPECT_GT(named(rules, "total")["broken"], 390);
   for (const nlohmann::json& rule : rules) EXPECT_EQ(rule["rule"].get<std::string>().find("end"), std::string::npos);

@@ -14,8 +14,8 @@ namespace {
 std::string pick(const Texts& of, int64_t i, uint32_t stream) {
   return of[static_cast<size_t>(static_cast<double>(of.size()) * uniform(i, stream))];
 }
-std::string first(int64_t i) { return pick({"Anna", "Ben", "Cleo", "Dan"}, i, 1); }
-std::string last(int64_t i) { return pick({"Meyer", "de Wit", "Lopez", "Novak", "Rossi"}, i, 2); }
+std::string first_name(int64_t i) { return pick({"Anna", "Ben", "Cleo", "Dan"}, i, 1); }
+std::string last_name(int64_t i) { return pick({"Meyer", "de Wit", "Lopez", "Novak", "Rossi"}, i, 2); }
 double number(int64_t i) { return whole_between(i, 3, 1, 120); }
 std::string small(std::string text) {
   for (char& c : text) c = lower(c);
@@ -23,17 +23,18 @@ std::string small(std::string text) {
   return text;
 }
 
-Table people(int64_t rows) {
-  return table({texts_by("first", rows, first), texts_by("last", rows, last), whole_by("number", rows, number),
-                texts_by("full", rows, [](int64_t i) { return first(i) + " " + last(i); }),
-                texts_by("mail", rows,
-                         [](int64_t i) { return small(first(i)).substr(0, 1) + "." + small(last(i)) + "@acme.com"; }),
-                texts_by("badge", rows,
-                         [](int64_t i) { return fmt::format("{}-{:04}", last(i), static_cast<int>(number(i))); })});
+Table staff(int64_t rows) {
+  return table(
+      {texts_by("first", rows, first_name), texts_by("last", rows, last_name), whole_by("number", rows, number),
+       texts_by("full", rows, [](int64_t i) { return first_name(i) + " " + last_name(i); }),
+       texts_by("mail", rows,
+                [](int64_t i) { return small(first_name(i)).substr(0, 1) + "." + small(last_name(i)) + "@acme.com"; }),
+       texts_by("badge", rows,
+                [](int64_t i) { return fmt::format("{}-{:04}", last_name(i), static_cast<int>(number(i))); })});
 }
 
-const Texts kRules{"badge = last || '-' || lpad(number, 4, '0')", "full = first || ' ' || last",
-                   "mail = left(lower(first), 1) || '.' || lower(replace(last, ' ', '')) || '@acme.com'"};
+const Texts kRulesOfStaff{"badge = last || '-' || lpad(number, 4, '0')", "full = first || ' ' || last",
+                          "mail = left(lower(first), 1) || '.' || lower(replace(last, ' ', '')) || '@acme.com'"};
 
 Texts composed(const Rules& rules) {
   Texts out = said(rules);
@@ -42,21 +43,21 @@ Texts composed(const Rules& rules) {
 }
 
 TEST(ComposedRules, AreFound) {
-  Texts rules = composed(found(people(2000)));
+  Texts rules = composed(found(staff(2000)));
   for (std::string& rule : rules)  // of a first letter, either order says the same
     if (const size_t at = rule.find("lower(left(first, 1))"); at != std::string::npos)
       rule.replace(at, 21, "left(lower(first), 1)");
-  EXPECT_EQ(rules, kRules);
+  EXPECT_EQ(rules, kRulesOfStaff);
 }
 
 TEST(ComposedRules, AreDroppedAfterOneViolation) {
-  Table t = people(2000);
+  Table t = staff(2000);
   t.columns[3].codes[7] = (t.columns[3].codes[7] + 1) % static_cast<int32_t>(t.columns[3].values.size());
   for (const std::string& rule : composed(found(t))) EXPECT_EQ(rule.find("full"), std::string::npos) << rule;
 }
 
 TEST(ComposedRules, RoundTrip) {
-  Table real = people(2000);
+  Table real = staff(2000);
   for (Column& c : real.columns)
     if (is_numeric(c.type)) c.numbers[5] = kMissing;
     else c.codes[5] = -1;
@@ -97,7 +98,7 @@ TEST(ComposedRules, InitialsAndPlainLetters) {
 
 // Given texts are read: their parts are given too.
 TEST(ComposedRules, SolveTheirParts) {
-  const Table real = people(2000);
+  const Table real = staff(2000);
   const Rules rules = found(real);
   Table given = real, known = real;
   for (Column& c : given.columns)

@@ -7,7 +7,7 @@
 namespace tessera::whole {
 namespace {
 
-using Columns = std::vector<std::pair<std::string, std::function<double(int64_t)>>>;
+using NamedFormulas = std::vector<std::pair<std::string, std::function<double(int64_t)>>>;
 
 Column scaled(const std::string& name, int64_t rows, uint32_t stream, double range, int decimals = 0) {
   const double unit = std::pow(10.0, decimals);
@@ -270,7 +270,7 @@ TEST(FindRules, SumsOfColumnsThatAreRounded) {
   const auto part = [=](int64_t i) { return cents(0.19 * amount(i) - 1e-9); };  // rounds half cents down
   const auto fee = [=](int64_t i) { return cents(30 * uniform(i, 2)); };
   // Of a table of these columns: its rules, and what restored rows keep.
-  const auto expect = [&](const Columns& columns, const Texts& rules, auto kept) {
+  const auto expect = [&](const NamedFormulas& columns, const Texts& rules, auto kept) {
     Table t;
     t.rows = kRows;
     for (const auto& [name, of] : columns) t.columns.push_back(decimals_by(name, kRows, 2, of));

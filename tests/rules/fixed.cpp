@@ -8,7 +8,6 @@
 namespace tessera::whole {
 namespace {
 
-constexpr int64_t kRows = 1200;
 constexpr double kOpen = 2932896;  // 9999-12-31
 
 double from(int64_t i) { return 16500 + whole_between(i, 1, 0, 2900); }
@@ -22,7 +21,8 @@ double year_end(double day) {
 }
 
 // Tariffs of which most are open; contracts that end on 31 December, or whenever; invoices due at the end of a month.
-Table contracts() {
+Table tariffs() {
+  constexpr int64_t kRows = 1200;
   Column ends = dates_by("end", kRows, [](int64_t i) {
     const double end = from(i) + whole_between(i, 5, 100, 1500);
     return uniform(i, 6) < 0.05 ? kMissing : uniform(i, 4) < 0.7 ? year_end(end) : end;
@@ -54,7 +54,7 @@ bool ends_month(double x) {
 }
 
 TEST(FixedValues, RoundTripExactly) {
-  const Table real = contracts();
+  const Table real = tariffs();
   Table t = real;
   const Rules rules = reduced(t);
   EXPECT_NE(t.find("fixed until"), nullptr);
@@ -67,7 +67,7 @@ TEST(FixedValues, RoundTripExactly) {
 }
 
 TEST(FixedValues, AreAsFrequentInSamples) {
-  const Table real = contracts();
+  const Table real = tariffs();
   const Model m = fit(real, quick_made(40));
   const Table rows = sample(m, 2000);
   for (const char* upper : {"until", "end", "due"}) EXPECT_TRUE(in_order(rows, "from", upper)) << upper;
@@ -88,6 +88,7 @@ TEST(FixedValues, AreAsFrequentInSamples) {
 
 // What distances explain is no fixed value: of few dates, each is frequent.
 TEST(FixedValues, AreNotFoundByChance) {
+  constexpr int64_t kRows = 1200;
   for (const uint32_t seed : {0u, 1u, 2u}) {
     const Table t =
         table({dates_by("sent", kRows, [&](int64_t i) { return 19000 + whole_between(i + 5000 * seed, 1, 0, 20); }),
@@ -102,7 +103,7 @@ TEST(FixedValues, AreNotFoundByChance) {
 
 // A model file has those alone that as many rows hold as may be known.
 TEST(FixedValues, AreOfManyRows) {
-  Table t = contracts();
+  Table t = tariffs();
   for (Column& c : t.columns)
     if (c.name == "until")
       for (size_t i = 0; i < 4; ++i) c.numbers[i] = 40000;
@@ -111,6 +112,7 @@ TEST(FixedValues, AreOfManyRows) {
 }
 
 TEST(FixedValues, DistancesStayWithinLimits) {
+  constexpr int64_t kRows = 1200;
   const auto mean = [](int64_t i) { return whole_between(i, 1, 20, 99); };
   const Table real = table({whole_by("mean", kRows, mean), whole_by("best", kRows, [&](int64_t i) {
                               return std::min(100.0, mean(i) + whole_between(i, 2, 0, 12));
@@ -131,7 +133,7 @@ TEST(FixedValues, DistancesStayWithinLimits) {
 }
 
 TEST(FixedValues, RejectDamagedFiles) {
-  Table t = contracts();
+  Table t = tariffs();
   const nlohmann::json good = reduced(t).to_json();
   size_t rule = 0;
   while (!good["found"][rule].contains("choice")) ++rule;

@@ -10,7 +10,7 @@ namespace {
 double cut(double x, int digits) { return std::nearbyint(x * std::pow(10, digits)) / std::pow(10, digits); }
 
 // Prices with 0, 1, 2 and 4 decimals.
-double price(int64_t i) {
+double mixed_digits(int64_t i) {
   const double u = uniform(i, 1), x = between(i, 2, 10, 300);
   return cut(x, u < 0.1 ? 0 : u < 0.3 ? 1 : u < 0.98 ? 2 : 4);
 }
@@ -44,8 +44,8 @@ struct FormCase {
   const char* format;
   std::vector<double> steps;  // wider ones first; 0: none. Empty: no rule
 };
-const std::vector<FormCase> kCases{
-    {"price", ColumnType::decimal, price, 4, "", {1, 0.1, 0.01, 0.0001}},
+const std::vector<FormCase> kForms{
+    {"price", ColumnType::decimal, mixed_digits, 4, "", {1, 0.1, 0.01, 0.0001}},
     {"five", ColumnType::integer, five, 0, "", {5, 1}},
     {"midnight", ColumnType::datetime, midnight, 6, "%Y-%m-%d %H:%M:%S", {86400, 1e-6}},
     {"ending", ColumnType::decimal, ending, 2, "", {1, 1, 0.01}},
@@ -68,7 +68,7 @@ const std::vector<FormCase> kCases{
      "",
      {}}};
 
-Table of(const FormCase& c, int64_t rows) {
+Table table_of(const FormCase& c, int64_t rows) {
   Table t = table({numbers_by(c.what, c.type, rows, c.value, c.digits),
                    texts_by("kind", rows, [](int64_t i) { return i % 3 == 0 ? "a" : "b"; })});
   t.columns[0].format = c.format;
@@ -87,8 +87,8 @@ double step_of(const nlohmann::json& level) {
 }
 
 TEST(FormRules, LevelsAreThoseOfTheTable) {
-  for (const FormCase& c : kCases) {
-    const nlohmann::json rule = form_in(found(of(c, 2000)));
+  for (const FormCase& c : kForms) {
+    const nlohmann::json rule = form_in(found(table_of(c, 2000)));
     ASSERT_EQ(rule.is_null(), c.steps.empty()) << c.what << rule.dump();
     if (rule.is_null()) continue;
     std::vector<double> steps;
@@ -101,8 +101,8 @@ TEST(FormRules, LevelsAreThoseOfTheTable) {
 }
 
 TEST(FormRules, RestoreTheTable) {
-  for (const FormCase& c : kCases) {
-    const Table real = of(c, 500);
+  for (const FormCase& c : kForms) {
+    const Table real = table_of(c, 500);
     Table learned = real;
     const Rules rules = reduced(learned);
     for (const Column& of_rule : learned.columns) {
@@ -126,7 +126,7 @@ TEST(FormRules, NeedManyRowsPerLevel) {
 // Shares of the levels in sampled rows, of every method.
 TEST(FormRules, SampledRowsAreWrittenAsOften) {
   std::vector<Column> columns;
-  for (size_t k = 0; k < 4; ++k) columns.push_back(of(kCases[k], 1500).columns[0]);
+  for (size_t k = 0; k < 4; ++k) columns.push_back(table_of(kForms[k], 1500).columns[0]);
   const Table real = table(std::move(columns));
   const auto shares = [](const Table& t) {
     std::vector<double> out;
@@ -180,7 +180,7 @@ TEST(FormRules, RowsKeepTheOffsetsOfTheirRegion) {
 }
 
 TEST(FormRules, RejectDamagedFiles) {
-  Table learned = of(kCases[0], 500);
+  Table learned = table_of(kForms[0], 500);
   const nlohmann::json good = reduced(learned).to_json();
   expect_refused(good, 0, "column", "kind", learned);
   expect_refused(good, 0, "levels", nullptr, learned);

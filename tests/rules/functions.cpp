@@ -16,13 +16,13 @@ Column head(ColumnType type, const std::string& format = "") {
   c.type = type, c.format = format;
   return c;
 }
-const Column kDay = head(ColumnType::date, "%Y-%m-%d"), kTime = head(ColumnType::datetime, "%Y-%m-%d %H:%M:%S");
+const Column kDate = head(ColumnType::date, "%Y-%m-%d"), kTime = head(ColumnType::datetime, "%Y-%m-%d %H:%M:%S");
 
 const Column kClock = head(ColumnType::integer, "%H:%M:%S");
 
 double read(const std::string& text) {
   double x = 0;
-  if (!(text.size() > 10 ? read_datetime(text, kTime.format, x) : read_date(text, kDay.format, x)))
+  if (!(text.size() > 10 ? read_datetime(text, kTime.format, x) : read_date(text, kDate.format, x)))
     ADD_FAILURE() << text;
   return x;
 }
@@ -31,7 +31,7 @@ struct FunctionCase {
   const char *function, *of, *is;  // a number, a date or a time
   const char* to = "";             // of functions of two
 };
-const FunctionCase kCases[] = {
+const FunctionCase kFunctionValues[] = {
     {"date", "2024-02-29 17:05:09", "2024-02-29"},
     {"second", "2024-02-29 17:05:09", "2024-02-29 17:05:09"},
     {"minutes", "2024-02-29 17:05:09", "2024-02-29 17:05:00"},
@@ -107,11 +107,11 @@ const FunctionCase kCases[] = {
 
 TEST(Functions, HaveTheirValues) {
   std::set<std::string> tried;
-  for (const FunctionCase& c : kCases) {
+  for (const FunctionCase& c : kFunctionValues) {
     const TimeFunction* f = time_function(c.function);
     ASSERT_NE(f, nullptr) << c.function;
     const std::string of = c.of, is = c.is, to = *c.to == 0 ? of : c.to;
-    const Column &a = of.size() > 10 ? kTime : kDay, &b = to.size() > 10 ? kTime : kDay;
+    const Column &a = of.size() > 10 ? kTime : kDate, &b = to.size() > 10 ? kTime : kDate;
     const ColumnType type = f->gives == TimeFunction::Gives::number ? ColumnType::integer
                             : f->gives == TimeFunction::Gives::date ? ColumnType::date
                                                                     : ColumnType::datetime;
@@ -121,7 +121,7 @@ TEST(Functions, HaveTheirValues) {
     EXPECT_EQ(f->two, *c.to != 0) << c.function;
     if (f->inverse != nullptr) {
       const double spelled = f->inverse(expected);
-      const Column& spells = f->needs == kHasDay ? kDay : f->needs == kHasTime ? kClock : kTime;
+      const Column& spells = f->needs == kHasDay ? kDate : f->needs == kHasTime ? kClock : kTime;
       if (spelled == spelled) {
         EXPECT_EQ(f->value(spells, spelled, kind_of(ColumnType::integer).unit), expected) << c.function;
       }
@@ -162,7 +162,7 @@ Table given_by(const TimeFunction& f) {
                                                                  : ColumnType::datetime;
   Column target = numbers_by("target", type, kRows,
                              [&](int64_t i) { return f.value(at, instant(i), to, later(i), kind_of(type).unit); });
-  if (type != ColumnType::integer) target.format = type == ColumnType::date ? kDay.format : kTime.format;
+  if (type != ColumnType::integer) target.format = type == ColumnType::date ? kDate.format : kTime.format;
   std::vector<Column> columns{at, target,
                               texts_by("kind", kRows, [](int64_t i) { return uniform(i, 4) < .4 ? "a" : "b"; })};
   if (f.two) columns.insert(columns.begin() + 1, to);
@@ -316,7 +316,7 @@ TEST(MonthRules, AreKeptBySampledRows) {
 TEST(FunctionRules, AreOfComputedDates) {
   const auto handed_in = [](int64_t i) { return contract(i) - std::fmod(contract(i) + 3, 7); };
   const auto of = [](const char* function, auto&& date) {
-    return [=](int64_t i) { return time_function(function)->value(kDay, date(i), 1); };
+    return [=](int64_t i) { return time_function(function)->value(kDate, date(i), 1); };
   };
   const auto approved = [=](int64_t i) { return handed_in(i) + std::floor(6 * uniform(i, 5)); };
   const auto ended = of("start of week on Sunday", approved);
@@ -334,7 +334,7 @@ TEST(SpelledRules, LearnClocksAndDatesInParts) {
   const auto minute = [](int64_t i) { return std::floor(1440 * uniform(i, 1)); };
   const auto day = [](int64_t i) { return 18993 + std::floor(1500 * uniform(i, 3)); };
   const auto part = [&](const char* function) {
-    return [=](int64_t i) { return time_function(function)->value(kDay, day(i), kind_of(ColumnType::integer).unit); };
+    return [=](int64_t i) { return time_function(function)->value(kDate, day(i), kind_of(ColumnType::integer).unit); };
   };
   const Table real = table(
       {whole_by("left", kMany, [&](int64_t i) { return 100 * std::floor(minute(i) / 60) + std::fmod(minute(i), 60); }),
@@ -364,7 +364,7 @@ TEST(SpelledRules, LearnYearMonthAndDayAsTheyAreIfNothingFollows) {
   constexpr int64_t kMany = 4000;
   const auto part = [](const char* function) {
     return [=](int64_t i) {
-      return time_function(function)->value(kDay, 18993 + std::floor(1500 * uniform(i, 3)),
+      return time_function(function)->value(kDate, 18993 + std::floor(1500 * uniform(i, 3)),
                                             kind_of(ColumnType::integer).unit);
     };
   };

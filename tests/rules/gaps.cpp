@@ -25,10 +25,12 @@ Column texts_of_rows(const char* name, std::string (*of)(int64_t)) { return text
 double price(int64_t i) { return std::nearbyint(between(i, 1, 1, 100) * 100) / 100; }
 double count(int64_t i) { return whole_between(i, 2, 1, 60); }
 double discount(int64_t i) { return 5 * whole_between(i, 3, 0, 4); }
-double day(int64_t i) { return 18993 + whole_between(i, 4, 0, 1500); }
+double bought(int64_t i) { return 18993 + whole_between(i, 4, 0, 1500); }
 int kind(int64_t i) { return static_cast<int>(whole_between(i, 5, 0, 2)); }
-std::string first(int64_t i) { return std::vector{"Ann", "Bob", "Eva", "Tom"}[static_cast<size_t>(4 * uniform(i, 6))]; }
-std::string last(int64_t i) { return std::vector{"Fox", "Lee", "Ray"}[static_cast<size_t>(3 * uniform(i, 7))]; }
+std::string given_name(int64_t i) {
+  return std::vector{"Ann", "Bob", "Eva", "Tom"}[static_cast<size_t>(4 * uniform(i, 6))];
+}
+std::string surname(int64_t i) { return std::vector{"Fox", "Lee", "Ray"}[static_cast<size_t>(3 * uniform(i, 7))]; }
 std::vector<GapCase> gap_cases() {
   return {
       {"total = price + count",
@@ -57,9 +59,9 @@ std::vector<GapCase> gap_cases() {
        }},
       {"month is the month of day",
        [] {
-         return std::vector{dates_of_rows("day", day), numbers_of_rows("month", [](int64_t i) {
-                              const Column days = dates_of_rows("day", day);
-                              return time_function("month")->value(days, day(i), days, day(i), 1);
+         return std::vector{dates_of_rows("day", bought), numbers_of_rows("month", [](int64_t i) {
+                              const Column days = dates_of_rows("day", bought);
+                              return time_function("month")->value(days, bought(i), days, bought(i), 1);
                             })};
        }},
       {"group follows from count, cut at 18, 40",
@@ -78,8 +80,8 @@ std::vector<GapCase> gap_cases() {
        }},
       {"full = first || ' ' || last",
        [] {
-         return std::vector{texts_of_rows("first", first), texts_of_rows("last", last),
-                            texts_of_rows("full", [](int64_t i) { return first(i) + " " + last(i); })};
+         return std::vector{texts_of_rows("first", given_name), texts_of_rows("last", surname),
+                            texts_of_rows("full", [](int64_t i) { return given_name(i) + " " + surname(i); })};
        }},
   };
 }
@@ -171,8 +173,8 @@ TEST(Gaps, AResultThatSomeRowsLackHoldsInAllOthers) {
 
 // Orders hold although the lower date is missing where a later one is not.
 TEST(Gaps, OrdersAreFoundAndKept) {
-  const auto start = [](int64_t i) { return day(i); };
-  const auto middle = [](int64_t i) { return day(i) + whole_between(i, 11, 0, 40); };
+  const auto start = [](int64_t i) { return bought(i); };
+  const auto middle = [](int64_t i) { return bought(i) + whole_between(i, 11, 0, 40); };
   const auto end = [=](int64_t i) {
     return 86400 * (middle(i) + whole_between(i, 12, 0, 90)) + 3600 * whole_between(i, 13, 0, 23);
   };

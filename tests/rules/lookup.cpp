@@ -10,15 +10,13 @@
 namespace tessera::whole {
 namespace {
 
-constexpr int64_t kRows = 3000;
-
 int origin(int64_t i) { return static_cast<int>(12 * uniform(i, 1)); }
 int goal(int64_t i) { return static_cast<int>(15 * uniform(i, 2) * uniform(i, 3)); }
 double miles(int from, int to) { return 100 + std::floor(4000 * uniform(100 * from + to, 9)); }
 std::string airport(const char* of, int64_t at) { return of + std::to_string(at); }
 
 // The distance follows from both ends, and the carrier from origin and year; delays follow from nothing.
-Table flights(int64_t rows = kRows) {
+Table flights(int64_t rows = 3000) {
   const auto year = [](int64_t i) { return 2015 + whole_between(i, 4, 0, 7); };
   return table({texts_by("origin", rows, [](int64_t i) { return airport("O", origin(i)); }),
                 texts_by("goal", rows, [](int64_t i) { return airport("G", goal(i)); }), whole_by("year", rows, year),
@@ -31,9 +29,9 @@ Table flights(int64_t rows = kRows) {
                 whole_by("delay", rows, [](int64_t i) { return whole_between(i, 6, 0, 40); })});
 }
 
-const Texts kRules{"carrier follows from origin and year", "miles follows from origin and goal"};
+const Texts kRulesOfFlights{"carrier follows from origin and year", "miles follows from origin and goal"};
 
-TEST(LookupRules, AreFound) { EXPECT_EQ(said(found(flights())), kRules); }
+TEST(LookupRules, AreFound) { EXPECT_EQ(said(found(flights())), kRulesOfFlights); }
 
 TEST(LookupRules, RoundTripWithMissingCells) {
   Table real = flights();
@@ -43,7 +41,7 @@ TEST(LookupRules, RoundTripWithMissingCells) {
   }
   Table t = real;
   const Rules rules = reduced(t);
-  ASSERT_EQ(said(rules), kRules);
+  ASSERT_EQ(said(rules), kRulesOfFlights);
   const Rules read = Rules::from_json(rules.to_json());
   EXPECT_EQ(read.to_json(), rules.to_json());
   expect_restored(read, std::move(t), real);
@@ -56,7 +54,7 @@ TEST(LookupRules, AreDroppedAfterOneViolation) {
     if (c.name == "miles") c.numbers[7] += 1;
     if (c.name == "carrier") c.codes[8] = c.codes[8] == 0 ? 1 : 0;
   }
-  for (const std::string& rule : said(found(t))) EXPECT_EQ(std::ranges::count(kRules, rule), 0) << rule;
+  for (const std::string& rule : said(found(t))) EXPECT_EQ(std::ranges::count(kRulesOfFlights, rule), 0) << rule;
 }
 
 // Where distances name both ends, the column with more values is the one that follows, wherever it stands.
@@ -78,7 +76,7 @@ TEST(LookupRules, OmitCombinationsOfFewRows) {
     t.columns[4].codes[row] = t.columns[4].codes[11];
   }
   const Rules rules = reduced(t);
-  ASSERT_EQ(said(rules), kRules);
+  ASSERT_EQ(said(rules), kRulesOfFlights);
   EXPECT_EQ(rules.to_json().dump().find("O-rare"), std::string::npos);
   EXPECT_EQ(rules.to_json().dump().find("7913"), std::string::npos);
   rules.restore(t);
@@ -108,6 +106,7 @@ TEST(LookupRules, AreKeptBySampledRows) {
 
 // A column that one of the others decides alone follows from it, whatever is beside it.
 TEST(LookupRules, NeedBothColumns) {
+  constexpr int64_t kRows = 3000;
   const auto one = [](int64_t i) { return static_cast<int>(9 * uniform(i, 1)); };
   const Table t = table({texts_by("city", kRows, [=](int64_t i) { return airport("city", one(i)); }),
                          whole_by("floor", kRows, [](int64_t i) { return whole_between(i, 2, 0, 9); }),
@@ -117,6 +116,7 @@ TEST(LookupRules, NeedBothColumns) {
 
 // The order of a looked-up number with another column is checked; so is that of a number in a fixed combination.
 TEST(LookupRules, KeepOrders) {
+  constexpr int64_t kRows = 3000;
   const auto level = [](int64_t i) { return static_cast<int>(5 * uniform(i, 1)); };
   const auto region = [](int64_t i) { return static_cast<int>(7 * uniform(i, 2)); };
   const auto limit = [=](int64_t i) { return 20 + 10 * std::floor(6 * uniform(10 * level(i) + region(i), 9)); };

@@ -10,7 +10,7 @@ namespace {
 
 int product(int64_t i) { return static_cast<int>(40 * uniform(i, 1)); }
 double quantity(int64_t i) { return 1 + std::floor(12 * uniform(i, 2) * uniform(i, 3)); }
-double price(int product) { return cents(1 + 60 * uniform(product, 9)); }
+double unit_price(int product) { return cents(1 + 60 * uniform(product, 9)); }
 double ordered(int64_t i) { return 19000 + std::floor(900 * uniform(i, 4)); }
 int terms(int64_t i) { return static_cast<int>(3 * uniform(i, 5)); }
 
@@ -18,7 +18,7 @@ Table sales(int64_t rows) {
   const std::vector<std::string> names{"cash", "net 14", "net 30"};
   return table({texts_by("product", rows, [](int64_t i) { return "p" + std::to_string(product(i)); }),
                 whole_by("quantity", rows, quantity),
-                decimals_by("amount", rows, 2, [](int64_t i) { return cents(quantity(i) * price(product(i))); }),
+                decimals_by("amount", rows, 2, [](int64_t i) { return cents(quantity(i) * unit_price(product(i))); }),
                 dates_by("ordered", rows, ordered),
                 texts_by("terms", rows, [=](int64_t i) { return names[static_cast<size_t>(terms(i))]; }),
                 dates_by("due", rows, [](int64_t i) {
@@ -26,17 +26,17 @@ Table sales(int64_t rows) {
                 })});
 }
 
-const Texts kRules{"amount / quantity follows from product", "due - ordered follows from terms"};
+const Texts kRulesOfSales{"amount / quantity follows from product", "due - ordered follows from terms"};
 
-TEST(RateRules, AreFound) { EXPECT_EQ(said(found(sales(2500))), kRules); }
+TEST(RateRules, AreFound) { EXPECT_EQ(said(found(sales(2500))), kRulesOfSales); }
 
 TEST(RateRules, AreDroppedAfterOneViolation) {
   Table t = sales(2500);
   t.columns[2].numbers[7] += 0.05, t.columns[5].numbers[8] -= 1;
-  for (const std::string& rule : said(found(t))) EXPECT_EQ(std::ranges::count(kRules, rule), 0) << rule;
+  for (const std::string& rule : said(found(t))) EXPECT_EQ(std::ranges::count(kRulesOfSales, rule), 0) << rule;
   t = sales(2500);
   t.columns[1].numbers[7] = 0;  // at no rate it costs something
-  EXPECT_EQ(std::ranges::count(said(found(t)), kRules[0]), 0);
+  EXPECT_EQ(std::ranges::count(said(found(t)), kRulesOfSales[0]), 0);
 }
 
 TEST(RateRules, RoundTrip) {
@@ -45,7 +45,7 @@ TEST(RateRules, RoundTrip) {
     if (c.name == "amount" || c.name == "quantity") c.numbers[5] = kMissing;
   Table t = real;
   const Rules rules = reduced(t);
-  ASSERT_EQ(said(rules), kRules);
+  ASSERT_EQ(said(rules), kRulesOfSales);
   EXPECT_EQ(t.columns.size(), 4u);
   const Rules read = Rules::from_json(rules.to_json());
   EXPECT_EQ(read.to_json(), rules.to_json());
@@ -64,7 +64,7 @@ TEST(RateRules, RareCategoriesHaveNoRate) {
   }
   const Table real = t;
   const Rules rules = reduced(t);
-  ASSERT_EQ(said(rules), kRules);
+  ASSERT_EQ(said(rules), kRulesOfSales);
   EXPECT_EQ(rules.to_json().dump().find("prototype"), std::string::npos);
   EXPECT_EQ(rules.to_json().dump().find("77.77"), std::string::npos);
   for (const FoundRule& f : rules.found()) EXPECT_EQ(f.rule->broken(real, real)[11], 0) << f.rule->text();
@@ -77,25 +77,25 @@ TEST(RateRules, RareCategoriesHaveNoRate) {
     if (i % 20 == 15) many.columns[0].values.push_back("q" + std::to_string(i));
   }
   many.columns[0].values.push_back("q");
-  EXPECT_EQ(std::ranges::count(said(found(many)), kRules[0]), 0);
+  EXPECT_EQ(std::ranges::count(said(found(many)), kRulesOfSales[0]), 0);
 }
 
 TEST(RateRules, AreKeptBySampledRows) {
   for (const FitOptions& options : {quick_made(2), quick_tvae(2)}) {
     const Table rows = sample(fit(sales(1500), options), 500);
-    EXPECT_EQ(
-        share(rows,
-              [&](int64_t i) {
-                const auto at = static_cast<size_t>(i);
-                const int p = std::stoi(cell(column(rows, "product"), i).substr(1));
-                const std::string by = cell(column(rows, "terms"), i);
-                return std::abs(column(rows, "amount").numbers[at] - column(rows, "quantity").numbers[at] * price(p)) <
-                           0.00501 &&
-                       column(rows, "due").numbers[at] - column(rows, "ordered").numbers[at] == (by == "cash"     ? 0
-                                                                                                 : by == "net 14" ? 14
-                                                                                                                  : 30);
-              }),
-        1)
+    EXPECT_EQ(share(rows,
+                    [&](int64_t i) {
+                      const auto at = static_cast<size_t>(i);
+                      const int p = std::stoi(cell(column(rows, "product"), i).substr(1));
+                      const std::string by = cell(column(rows, "terms"), i);
+                      return std::abs(column(rows, "amount").numbers[at] -
+                                      column(rows, "quantity").numbers[at] * unit_price(p)) < 0.00501 &&
+                             column(rows, "due").numbers[at] - column(rows, "ordered").numbers[at] == (by == "cash" ? 0
+                                                                                                       : by == "net 14"
+                                                                                                           ? 14
+                                                                                                           : 30);
+                    }),
+              1)
         << options.method;
   }
 }

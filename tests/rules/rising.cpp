@@ -8,22 +8,22 @@
 namespace tessera::whole {
 namespace {
 
-constexpr int64_t kMeters = 40, kSteps = 10;
+constexpr int64_t kMeters = 40, kReadings = 10;
 
 // A meter's readings, some of equal days, and when it was read; a temperature goes up and down.
 Table meters() {
-  constexpr int64_t kRows = kMeters * kSteps;
+  constexpr int64_t kRows = kMeters * kReadings;
   const auto sum = [](int64_t i, uint32_t stream, auto of) {
     double total = 0;
-    for (int64_t k = i - i % kSteps; k <= i; ++k) total += of(uniform(k, stream));
+    for (int64_t k = i - i % kReadings; k <= i; ++k) total += of(uniform(k, stream));
     return total;
   };
-  const auto first = [](int64_t i) { return std::floor(uniform(i / kSteps, 9) * 5000); };
+  const auto first = [](int64_t i) { return std::floor(uniform(i / kReadings, 9) * 5000); };
   std::vector<std::string> names;
-  for (int64_t i = 0; i < kRows; ++i) names.push_back("meter " + std::to_string(i / kSteps));
+  for (int64_t i = 0; i < kRows; ++i) names.push_back("meter " + std::to_string(i / kReadings));
   return table(
       {texts("meter", ColumnType::category, names),
-       whole_by("day", kRows, [](int64_t i) { return static_cast<double>(i % kSteps); }),
+       whole_by("day", kRows, [](int64_t i) { return static_cast<double>(i % kReadings); }),
        decimals_by("reading", kRows, 1,
                    [&](int64_t i) {
                      return first(i) + sum(i, 1, [](double u) { return u < 0.2 ? 0 : std::nearbyint(u * 300) / 10; });

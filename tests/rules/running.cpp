@@ -8,14 +8,14 @@
 namespace tessera::whole {
 namespace {
 
-constexpr int64_t kAccounts = 60, kRows = kAccounts * 6;
+constexpr int64_t kAccounts = 60, kEntries = kAccounts * 6;
 
 // Of rows that belong to sequences of `length` rows, first + the sum of `of` over the rows up to each.
 template <class First, class Of>
 Column summed(const std::string& name, int64_t length, First first, Of of) {
   std::vector<double> x;
-  for (int64_t i = 0; i < kRows; ++i) x.push_back(cents((i % length == 0 ? first(i) : x.back()) + of(i)));
-  Column c = decimals_by(name, kRows, 2, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
+  for (int64_t i = 0; i < kEntries; ++i) x.push_back(cents((i % length == 0 ? first(i) : x.back()) + of(i)));
+  Column c = decimals_by(name, kEntries, 2, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
   return c;
 }
 
@@ -29,18 +29,18 @@ double opening(int64_t i) {
 
 Table with_keys(int64_t length, std::vector<Column> columns) {
   columns.insert(columns.begin(),
-                 {texts_by("account", kRows, [=](int64_t i) { return "A" + std::to_string(i / length); }),
-                  whole_by("n", kRows, [=](int64_t i) { return 1 + i % length; })});
+                 {texts_by("account", kEntries, [=](int64_t i) { return "A" + std::to_string(i / length); }),
+                  whole_by("n", kEntries, [=](int64_t i) { return 1 + i % length; })});
   return table(std::move(columns));
 }
 
 // Balances by a signed amount and a fee, by an amount whose sign follows from its kind, what the shop has sold so far,
 // and what was there before each row.
 Table accounts() {
-  return with_keys(6, {decimals_by("amount", kRows, 2, amount), decimals_by("fee", kRows, 2, fee),
+  return with_keys(6, {decimals_by("amount", kEntries, 2, amount), decimals_by("fee", kEntries, 2, fee),
                        summed("balance", 6, opening<21>, [](int64_t i) { return amount(i) - fee(i); }),
-                       texts_by("kind", kRows, [](int64_t i) { return is_deposit(i) ? "in" : "out"; }),
-                       decimals_by("moved", kRows, 2, [](int64_t i) { return cents(between(i, 5, 1, 90)); }),
+                       texts_by("kind", kEntries, [](int64_t i) { return is_deposit(i) ? "in" : "out"; }),
+                       decimals_by("moved", kEntries, 2, [](int64_t i) { return cents(between(i, 5, 1, 90)); }),
                        summed("stock", 6, opening<22>,
                               [](int64_t i) { return (is_deposit(i) ? 1 : -1) * cents(between(i, 5, 1, 90)); }),
                        summed(
@@ -109,13 +109,13 @@ TEST(Running, EmptyAmountsAreNoneAndSumsHaveBands) {
   const auto taken = [=](int64_t i) { return paid(i) == paid(i) ? kMissing : cents(between(i, 3, 1, 9)); };
   const auto or_none = [](double x) { return x == x ? x : 0; };
   Table t = with_keys(
-      6, {decimals_by("paid", kRows, 2, paid), decimals_by("taken", kRows, 2, taken),
+      6, {decimals_by("paid", kEntries, 2, paid), decimals_by("taken", kEntries, 2, taken),
           summed("balance", 6, opening<21>, [=](int64_t i) { return or_none(paid(i)) - or_none(taken(i)); }),
-          texts_by("kind", kRows, [](int64_t i) { return is_deposit(i) ? "in" : "out"; }),
+          texts_by("kind", kEntries, [](int64_t i) { return is_deposit(i) ? "in" : "out"; }),
           summed("stock", 6, opening<22>, [=](int64_t i) { return (is_deposit(i) ? 1 : -1) * or_none(paid(i)); })});
   const Bulk<double> balance = column(t, "balance").numbers;
   t.columns.push_back(
-      texts_by("level", kRows, [&](int64_t i) { return balance[static_cast<size_t>(i)] < 2500 ? "low" : "high"; }));
+      texts_by("level", kEntries, [&](int64_t i) { return balance[static_cast<size_t>(i)] < 2500 ? "low" : "high"; }));
   RuleOptions of_sequences = of_accounts();
   of_sequences.by_rejection = false;
   Table learned = t;
@@ -140,13 +140,14 @@ TEST(Running, CountsTheTimeThatHasPassed) {
     for (int64_t k = i - i % 6; k <= i; ++k) x += 60 * whole_between(k, 32, 1, 600);
     return x;
   };
-  Column time = whole_by("at", kRows, when);
+  Column time = whole_by("at", kEntries, when);
   time.type = ColumnType::datetime;
   Table t = with_keys(
-      6, {time, whole_by("gap", kRows, [=](int64_t i) { return i % 6 == 0 ? kMissing : (when(i) - when(i - 1)) / 60; }),
-          whole_by("seconds", kRows,
-                   [=](int64_t i) { return whole_between(i / 6, 33, 0, 9) + when(i) - when(i - i % 6); }),
-          whole_by("x", kRows, [](int64_t i) { return whole_between(i, 4, 0, 50); })});
+      6,
+      {time, whole_by("gap", kEntries, [=](int64_t i) { return i % 6 == 0 ? kMissing : (when(i) - when(i - 1)) / 60; }),
+       whole_by("seconds", kEntries,
+                [=](int64_t i) { return whole_between(i / 6, 33, 0, 9) + when(i) - when(i - i % 6); }),
+       whole_by("x", kEntries, [](int64_t i) { return whole_between(i, 4, 0, 50); })});
   for (const char* index : {"at", "n"}) {
     RuleOptions o = of_accounts();
     o.index = index, o.excluded = {"account", index}, o.by_rejection = false;
@@ -155,7 +156,7 @@ TEST(Running, CountsTheTimeThatHasPassed) {
     expect_among(said(rules),
                  {"gap = at - at of the step before, in minutes", "seconds = at - at of the first step, in seconds"});
     for (Column& c : learned.columns)
-      for (int64_t i = 0; (c.name == "gap" || c.name == "seconds") && i < kRows; ++i)
+      for (int64_t i = 0; (c.name == "gap" || c.name == "seconds") && i < kEntries; ++i)
         c.numbers[static_cast<size_t>(i)] = c.numbers[static_cast<size_t>(i - i % 6)];
     Table real = t;
     if (index == std::string("at")) std::swap(real.columns[1], real.columns[2]);  // the index comes first
@@ -201,13 +202,13 @@ TEST(Running, CarriesWhatTheStepsBeforeSay) {
   };
   const auto coins = [](int64_t i) { return 5 * whole_between(i, 4, 0, 9); };
   Table t = with_keys(
-      6, {texts_by("state", kRows, state),
-          texts_by("was", kRows, [&](int64_t i) { return i % 6 == 0 ? "none" : state(i - 1); }),
-          whole_by("score", kRows, score),
-          whole_by("last", kRows, [&](int64_t i) { return i % 6 == 0 ? kMissing : score(i - 1); }),
-          whole_by("best", kRows, [&](int64_t i) { return so_far(i, -1, true); }),
-          whole_by("worst", kRows, [&](int64_t i) { return so_far(i, whole_between(i / 6, 5, 100, 900), false); }),
-          whole_by("stars", kRows, [&](int64_t i) { return coins(i) / 5; }), whole_by("coins", kRows, coins),
+      6, {texts_by("state", kEntries, state),
+          texts_by("was", kEntries, [&](int64_t i) { return i % 6 == 0 ? "none" : state(i - 1); }),
+          whole_by("score", kEntries, score),
+          whole_by("last", kEntries, [&](int64_t i) { return i % 6 == 0 ? kMissing : score(i - 1); }),
+          whole_by("best", kEntries, [&](int64_t i) { return so_far(i, -1, true); }),
+          whole_by("worst", kEntries, [&](int64_t i) { return so_far(i, whole_between(i / 6, 5, 100, 900), false); }),
+          whole_by("stars", kEntries, [&](int64_t i) { return coins(i) / 5; }), whole_by("coins", kEntries, coins),
           summed("purse", 6, opening<24>, coins)});
   Table learned = t;
   RuleOptions o = of_accounts();
@@ -219,7 +220,7 @@ TEST(Running, CarriesWhatTheStepsBeforeSay) {
                 "purse = purse of the step before + coins"});
   const std::vector<std::string> firsts = rules.firsts();
   for (Column& c : learned.columns)
-    for (int64_t i = 0; std::ranges::find(firsts, c.name) != firsts.end() && i < kRows; ++i)
+    for (int64_t i = 0; std::ranges::find(firsts, c.name) != firsts.end() && i < kEntries; ++i)
       if (i % 6 != 0) c.copy_cell(static_cast<size_t>(i - i % 6), static_cast<size_t>(i));
   expect_restored(Rules::from_json(rules.to_json()), learned, t);
   Table wrong = t;
@@ -272,7 +273,7 @@ TEST(Running, WindowsKeepThem) {
   Table series = without(without(accounts(), "account"), "n");
   for (const char* name : {"stock", "so far", "before"}) series = without(series, name);
   for (Column& c : series.columns)
-    if (c.name == "balance") c = summed("balance", kRows, opening<21>, [](int64_t i) { return amount(i) - fee(i); });
+    if (c.name == "balance") c = summed("balance", kEntries, opening<21>, [](int64_t i) { return amount(i) - fee(i); });
   FitOptions o = quick();
   o.sequences.length = 8;
   const Model m = fit(series, o);
@@ -294,7 +295,7 @@ TEST(Running, AgreesWithRulesOfARow) {
   Table t = without(without(without(accounts(), "balance"), "stock"), "so far");
   const std::vector<double> before(column(t, "before").numbers.begin(), column(t, "before").numbers.end());
   t.columns.push_back(
-      decimals_by("after", kRows, 2, [&](int64_t i) { return cents(before[static_cast<size_t>(i)] + amount(i)); }));
+      decimals_by("after", kEntries, 2, [&](int64_t i) { return cents(before[static_cast<size_t>(i)] + amount(i)); }));
   EXPECT_EQ(said(found(t, of_accounts())),
             (std::vector<std::string>{"after = amount + before", "after >= 0",
                                       "before = before of the step before + amount of it", "before >= 0"}));
@@ -311,14 +312,14 @@ TEST(Running, AgreesWithRulesOfARow) {
 // A stock that is often empty, but never less, and what was there before each step.
 Table stocks() {
   std::vector<double> opening, received, issued, stock;
-  for (int64_t i = 0; i < kRows; ++i) {
+  for (int64_t i = 0; i < kEntries; ++i) {
     opening.push_back(i % 6 == 0 ? whole_between(i, 1, 0, 40) : stock.back());
     received.push_back(whole_between(i, 2, 0, 12));
     issued.push_back(std::min(whole_between(i, 3, 0, 20), opening.back() + received.back()));
     stock.push_back(opening.back() + received.back() - issued.back());
   }
   const auto whole = [](const char* name, const std::vector<double>& x) {
-    return whole_by(name, kRows, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
+    return whole_by(name, kEntries, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
   };
   return with_keys(
       6, {whole("opening", opening), whole("received", received), whole("issued", issued), whole("stock", stock)});

@@ -86,8 +86,6 @@ GivenOptions completes() {
   return o;
 }
 
-double number(const Table& t, const char* c, int64_t i) { return column(t, c).numbers[static_cast<size_t>(i)]; }
-
 TEST(Given, KeepsGivenCellsAndDrawsTheOthers) {
   for (const std::string& method : kMethods) {
     const Table real = chain(kRows, 200);

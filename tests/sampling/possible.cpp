@@ -5,11 +5,10 @@
 namespace tessera::whole {
 namespace {
 
-constexpr int64_t kRows = 600;
-
 // n: 10 … 69, in a fifth of the rows missing · few: 1, 2, 5 · price: cents from 1.00 · day · start <= end, a rule ·
 // colour · city and state, a rule of combinations · none: never filled.
 Table things() {
+  constexpr int64_t kRows = 600;
   const auto at = [](const std::vector<std::string>& v, int64_t i, uint32_t stream) {
     return v[static_cast<size_t>(uniform(i, stream) * static_cast<double>(v.size()))];
   };
@@ -101,6 +100,7 @@ TEST(Possible, PartsOfFixedCombinationsExcludeEachOther) {
 }
 
 TEST(Possible, ComputedColumnsAreBoundedByTheirRule) {
+  constexpr int64_t kRows = 600;
   const auto of = [](int64_t i) { return std::floor(1 + 9 * uniform(i, 1)); };
   const auto gap = [](int64_t i) { return uniform(i, 2) < 0.2 ? kMissing : std::floor(10 * uniform(i, 3)); };
   FitOptions options = quick_made(2);

@@ -6,11 +6,10 @@
 namespace tessera::whole {
 namespace {
 
-constexpr int64_t kRows = 3000;
-
 // Three columns that depend on each other: x a number in bins, c of four levels, y a number near x that has gaps; and
 // one that depends on none, with a rare level.
 const Model& chained() {
+  constexpr int64_t kRows = 3000;
   static const Model m = [] {
     const auto x = [](int64_t i) { return std::round(100 * normal(i, 1)) / 100; };
     const auto c = [&](int64_t i) { return std::floor(std::clamp(x(i) + 2 + 0.5 * normal(i, 2), 0.0, 3.0)); };

@@ -8,10 +8,9 @@
 namespace tessera::whole {
 namespace {
 
-constexpr int64_t kRows = 4000;
-
 // kind: "common" or "rare" (1 %), on which nothing else depends but `level` (1 … 40 for common, 60 … 100 for rare).
 Table two_kinds() {
+  constexpr int64_t kRows = 4000;
   auto rare = [](int64_t i) { return uniform(i, 1) < 0.01; };
   return table(
       {texts_by("kind", kRows, [&](int64_t i) { return rare(i) ? "rare" : "common"; }),
@@ -31,8 +30,6 @@ struct Law {
   const char* where;
   bool (*holds)(const Table&, int64_t);
 };
-double number(const Table& t, const char* c, int64_t i) { return column(t, c).numbers[static_cast<size_t>(i)]; }
-std::string text(const Table& t, const char* c, int64_t i) { return cell(column(t, c), i); }
 
 const Law kLaws[] = {
     {"gender = 'male'", [](const Table& t, int64_t i) { return text(t, "gender", i) == "male"; }},

@@ -24,7 +24,7 @@ std::vector<double> listed(int n, At at) {
   return out;
 }
 
-constexpr double kDay = 86400;
+constexpr double kSecondsPerDay = 86400;
 bool is_working(double day) { return weekday_of(static_cast<int64_t>(day)) < 5; }
 
 std::vector<double> working_days(int n, double from = 18000) {
@@ -65,7 +65,7 @@ TEST(IndexGrid, KeepsTheHourAndWhatIsBeside) {
   expect_grid(every(3600, 93), "every 60 min", on(3600, 93));
   expect_grid(every(900, 0), "every 15 min", on(900, 0));
   expect_grid(every(10, 3), "every 10 s", on(10, 3));
-  expect_grid(every(kDay, 0), "at one time of day", on(kDay, 0));
+  expect_grid(every(kSecondsPerDay, 0), "at one time of day", on(kSecondsPerDay, 0));
 }
 
 TEST(IndexGrid, KeepsWorkingDaysAndTradingHours) {
@@ -74,10 +74,10 @@ TEST(IndexGrid, KeepsWorkingDaysAndTradingHours) {
               [](double x) { return std::fmod(x - 18000, 7) == 0; });
   std::vector<double> hours;
   for (const double day : working_days(40))
-    for (int hour = 9; hour <= 17; ++hour) hours.push_back(day * kDay + 3600 * hour);
+    for (int hour = 9; hour <= 17; ++hour) hours.push_back(day * kSecondsPerDay + 3600 * hour);
   expect_grid(times(hours), "Mon, Tue, Wed, Thu, Fri only, at 9 times of day", [](double x) {
-    const double hour = std::fmod(x, kDay) / 3600;
-    return is_working(std::floor(x / kDay)) && hour >= 9 && hour <= 17 && hour == std::floor(hour);
+    const double hour = std::fmod(x, kSecondsPerDay) / 3600;
+    return is_working(std::floor(x / kSecondsPerDay)) && hour >= 9 && hour <= 17 && hour == std::floor(hour);
   });
 }
 
@@ -129,7 +129,7 @@ TEST(IndexGrid, IsNotFoundByChance) {
     }
   EXPECT_LE(found, 1);
   EXPECT_FALSE(grid_of_index(dates("d", working_days(10))).any()) << "two weeks without a Sunday are no rule";
-  const Column early = times(listed(138, [](int i) { return (18000 + i / 3) * kDay + 3600 * (i * 7 % 23); }));
+  const Column early = times(listed(138, [](int i) { return (18000 + i / 3) * kSecondsPerDay + 3600 * (i * 7 % 23); }));
   EXPECT_EQ(grid_of_index(early).text(), "every 60 min") << "nor are three hours a day of 23";
 }
 
@@ -153,7 +153,7 @@ TEST(IndexGrid, LeavesOutWhatFewHoldersHave) {
 TEST(IndexGrid, RejectsDamagedFiles) {
   std::vector<double> hours;
   for (const double day : working_days(40))
-    for (int hour = 9; hour <= 17; ++hour) hours.push_back(day * kDay + 3600 * hour);
+    for (int hour = 9; hour <= 17; ++hour) hours.push_back(day * kSecondsPerDay + 3600 * hour);
   for (const IndexGrid& grid : {grid_of_index(dates("d", working_days(60))), grid_of_index(times(hours))}) {
     const nlohmann::json good = grid.to_json().flatten();
     for (const auto& item : good.items())
