@@ -1,9 +1,12 @@
-// Where training starts: the Gaussian copula of the columns. Each column has a score per level (of numbers the normal
-// quantile of the level's middle rank; of categories what correlates best with the other columns), and the score of
-// column j is normal around a linear prediction from those before. Correlations are reduced by what chance alone makes
-// of as many rows, so that few rows start at independent columns.
-//   The law of a level, discretized, is ln p(k) = ln frequency(k) + score(k)·μ/σ² − score(k)²/2·(1/σ² − 1) + const: one
-// dimension of embeddings, skip connections and head (models/made/start.cpp).
+// Where training starts: the Gaussian copula of the columns. A number has one score per level, the normal quantile of
+// the level's middle rank. A category has up to eight, the directions in which the other columns' scores differ most
+// between its levels; so have numbers of few values beside their rank, and the levels beside numbers, such as missing.
+// The scores of column j are normal around a linear prediction from those before. Correlations are reduced by what
+// chance alone makes of as many rows, so that few rows start at independent columns.
+//   The law of a level with scores s, discretized, is ln p(k) = ln frequency(k) + sᵀ·P·μ − sᵀ·(P − 1)·s/2 + const, where
+// μ is the prediction and P the inverse of the covariance around it: as many dimensions of embeddings, skip connections
+// and head (models/made/start.cpp). Here s is bounded: scores of rare levels are large, and the law's exponential would
+// make too much of them.
 #pragma once
 #include <vector>
 
@@ -12,13 +15,16 @@
 namespace tessera {
 
 struct Copula {
-  std::vector<double> score;   // of each level, mean 0 and variance 1 in its column
-  std::vector<double> slopes;  // [columns, columns]: of column j on column i < j
-  std::vector<double> spread;  // σ² of each column
-  bool empty() const { return spread.empty(); }
-  Copula independent() const {
-    return {score, std::vector<double>(slopes.size(), 0), std::vector<double>(spread.size(), 1)};
-  }
+  static constexpr int kMaxScores = 8;  // of a level
+
+  std::vector<size_t> first;      // [columns + 1]: where the scores of a column begin, numbered over all columns
+  std::vector<double> score;      // [levels, kMaxScores]: uncorrelated, of mean 0 and variance 1; 0: unused
+  std::vector<double> bounded;    // [levels, kMaxScores]: within ±3, for the law of the level itself
+  std::vector<double> slopes;     // [scores, scores]: of a column's bounded score on the score of a column before
+  std::vector<double> precision;  // [scores, kMaxScores]: P, of the score and one of its own column
+  bool empty() const { return precision.empty(); }
+  size_t scores() const { return first.back(); }
+  Copula independent() const;
 };
 
 bool starts_at_copula(const Made& m);  // else not: without skip connections, or of any order

@@ -45,25 +45,43 @@ class Starter {
   }
 
  private:
-  // Dimension 0 of embeddings, contexts and head is the score.
+  // The first dimensions of embeddings, contexts and head are the scores; those that are not used stay as they are.
   void start_at(const Copula& c) {
     const size_t n = m_.columns.size(), given = static_cast<size_t>(m_.given);
     const int64_t e = m_.config.embedding_dim, r = m_.config.context_dim, contexts = r * m_.drawn_count();
     const int64_t embedding = m_.network.find("embedding.weight").offset, head = m_.network.find("head.weight").offset,
                   bias = m_.network.find("head.bias").offset, skip = m_.network.find("skip.weight").offset;
+    const auto each_score = [&](size_t j, auto&& f) {
+      for (size_t a = c.first[j]; a < c.first[j + 1]; ++a) f(static_cast<int64_t>(a - c.first[j]), a);
+    };
     for (size_t j = 0; j < n; ++j) {
-      const double precision = 1 / c.spread[j];
-      for (int k = m_.columns[j].start; k < m_.columns[j].start + m_.columns[j].width; ++k) {
-        const double score = c.score[static_cast<size_t>(k)];
-        set(embedding + k * e, score);
-        if (j < given) continue;
-        const int64_t level = k - m_.given_levels;
-        set(head + level, score);
-        flat_[static_cast<size_t>(bias + level)] -= static_cast<float>(score * score / 2 * (precision - 1));
-      }
-      for (size_t i = 0; j >= given && i < j; ++i)
-        set(skip + static_cast<int64_t>(i) * e * contexts + static_cast<int64_t>(j - given) * r,
-            c.slopes[j * n + i] * precision);
+      const Span& span = m_.columns[j];
+      each_score(j, [&](int64_t d, size_t a) {
+        const double* precision = &c.precision[a * Copula::kMaxScores];
+        const auto own = [&](const std::vector<double>& scores, int64_t level, int64_t of) {
+          return scores[static_cast<size_t>(level * Copula::kMaxScores + of)];
+        };
+        bool used = false;
+        for (int k = span.start; k < span.start + span.width; ++k) used |= own(c.score, k, d) != 0;
+        for (int k = span.start; used && k < span.start + span.width; ++k) {
+          set(embedding + k * e + d, own(c.score, k, d));
+          if (j < given) continue;
+          const int64_t level = k - m_.given_levels;
+          const double score = own(c.bounded, k, d);
+          set(head + d * m_.drawn_levels() + level, score);
+          double product = -score;
+          each_score(j, [&](int64_t other, size_t) { product += precision[other] * own(c.bounded, k, other); });
+          flat_[static_cast<size_t>(bias + level)] -= static_cast<float>(score * product / 2);
+        }
+        for (size_t i = 0; j >= given && i < j; ++i)
+          each_score(i, [&](int64_t from, size_t b) {
+            double weight = 0;
+            each_score(j,
+                       [&](int64_t other, size_t of) { weight += precision[other] * c.slopes[of * c.scores() + b]; });
+            set(skip + (static_cast<int64_t>(i) * e + from) * contexts + static_cast<int64_t>(j - given) * r + d,
+                weight);
+          });
+      });
     }
   }
 
