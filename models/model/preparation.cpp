@@ -36,7 +36,6 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
 
 Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   RuleOptions asked = options.rules;
-  asked.seed = options.seed;
   asked.least_rows = options.rare_rows;
   const SequenceOptions& s = options.sequences;
   if (options.of_sequences()) {

@@ -157,7 +157,6 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
                             const Monitor& monitor) {
   RuleOptions options;
   options.find = true;
-  options.seed = check.seed;
   options.excluded = check.excluded, options.statics = check.statics;
   options.steps = check.steps, options.key = check.key, options.index = check.index;
   Table rows = aligned(real, synthetic, options.excluded);

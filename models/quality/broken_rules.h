@@ -16,8 +16,7 @@ struct RuleCheck {
   std::vector<std::string> excluded;  // columns that are ignored in the search
   std::vector<std::string> statics;   // of sequences
   std::string key, index;             // of sequences
-  uint64_t seed = 0;
-  bool steps = false;  // the rows are steps of sequences
+  bool steps = false;                 // the rows are steps of sequences
 };
 
 // A list of {rule, kind, broken, share, real_broken, example}: the number of rows that break a rule, and one of them.

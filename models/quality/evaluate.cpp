@@ -242,7 +242,7 @@ void describe_forms(const Comparison& c, const Table& real, const Table& synthet
 
 void describe_rules(const Comparison& c, const Table& real, const Table& synthetic, const EvaluateOptions& options,
                     const Workers& workers, json& out) {
-  RuleCheck check{options.rules, options.rule, {}, {}, {}, {}, options.seed};
+  RuleCheck check{options.rules, options.rule, {}, {}, {}, {}};
   for (const RegeneratedColumn& r : c.regenerated) check.excluded.push_back(r.name);
   out["rules"] = broken_rules(real, synthetic, check, workers.team, workers.monitor);
 }

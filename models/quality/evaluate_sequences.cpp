@@ -64,8 +64,8 @@ json rules_of_steps(const Table& real, const Table& synthetic, const EvaluateSeq
                     const Monitor& monitor) {
   if (!o.rules && o.rule.empty()) return nullptr;
   const RuleCheck check{
-      o.rules, o.rule, {o.sequences.key, o.sequences.index}, o.sequences.statics, o.sequences.key, o.sequences.index,
-      o.seed,  true};
+      o.rules,           o.rule, {o.sequences.key, o.sequences.index}, o.sequences.statics, o.sequences.key,
+      o.sequences.index, true};
   return broken_rules(real, synthetic, check, team, monitor);
 }
 

@@ -22,7 +22,6 @@ struct RuleOptions {
   bool by_rejection = true;  // rows that violate a rule can be drawn again; false: sequences
   bool orders = true;        // of columns without missing cells; false: the coding of steps preserves them
   int64_t least_rows = kRareRows;
-  uint64_t seed = 0;
   bool unread = false;  // given rules are accepted without reading any row (models/privacy/)
   bool any() const { return find || !given.empty(); }
 };

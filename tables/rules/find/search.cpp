@@ -28,7 +28,7 @@ std::string unit_of(const Column& c) {
 
 RuleSearch::RuleSearch(Table& searched, const RuleOptions& given, const Holders& held, Team& workers)
     : table(searched), options(given), holders(held), team(workers) {
-  const Permutation order(static_cast<uint64_t>(std::max<int64_t>(table.rows, 1)), options.seed);
+  const Permutation order(static_cast<uint64_t>(std::max<int64_t>(table.rows, 1)), 0);
   const int64_t half = std::min(table.rows / 2, kProposing), end = std::min(table.rows, half + kTesting);
   for (int64_t i = 0; i < end; ++i)
     (i < half ? proposing : testing).push_back(static_cast<int64_t>(order(static_cast<uint64_t>(i))));

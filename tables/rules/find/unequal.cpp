@@ -65,6 +65,9 @@ bool may_be_unequal(const RuleSearch& search, const Vocabulary& a, const Vocabul
 
 std::vector<std::string> find_unequal(const RuleSearch& search, const std::vector<FoundRule>& combinations) {
   const std::vector<Vocabulary> all = vocabularies(search);
+  RuleSearch rows = search;  // nothing of such a rule is taken from the proposing rows: they are evidence as well
+  rows.testing.insert(rows.testing.end(), rows.proposing.begin(), rows.proposing.end());
+  rows.proposing.clear();
   const auto tried = static_cast<double>(all.size() * all.size());
   std::vector<std::vector<std::string>> together;
   for (const FoundRule& f : combinations) together.push_back(f.rule->columns(search.table));
@@ -80,7 +83,7 @@ std::vector<std::string> find_unequal(const RuleSearch& search, const std::vecto
         const double x = a->at(row), y = b->at(other);
         return x != x || y != y ? -1 : x != y ? 1 : 0;
       };
-      if (search.evidence_of(holds, tried, kMaxUnequalByChance))
+      if (rows.evidence_of(holds, tried, kMaxUnequalByChance))
         out.push_back(fmt::format("{} != {}", quoted_name(a->column->name), quoted_name(b->column->name)));
     }
   search.table.relax();
