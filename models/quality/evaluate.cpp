@@ -262,7 +262,10 @@ json class_name(const Comparison& c, const Table& real, const Target& target, si
 void describe_utility(const Comparison& c, const Table& real, const EvaluateOptions& options, const Workers& workers,
                       json& out) {
   const Target target = choose_target(c, options.target);
-  if (target.reason.empty()) return;  // no column can be predicted
+  if (target.reason.empty())
+    return notice(workers.monitor,
+                  "Utility is not measured: it needs a column of numbers or few values, and another one to predict it "
+                  "from.");
   json& entry = out["utility"];
   entry = {{"target", c.facts[target.column].name},
            {"reason", target.reason},

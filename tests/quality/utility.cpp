@@ -121,6 +121,15 @@ TEST(Utility, RejectsUnpredictableTargets) {
   EXPECT_THROW(tessera::evaluate(t, t, nullptr, options, bench.team, bench.monitor), tessera::Error);
 }
 
+// Nothing is left to predict a single column from.
+TEST(Utility, OneColumnIsNotPredicted) {
+  for (const std::vector<size_t>& column : {std::vector<size_t>{1}, {2}, {3}}) {
+    const Table one = keep(sample(60, true, 1), column);
+    EXPECT_TRUE(evaluate(one, one, one).is_null());
+    EXPECT_NE(refusal(one, one.columns[0].name).find("no other column"), std::string::npos);
+  }
+}
+
 TEST(Utility, MissingClassesAndTargetsAreNumbersOrNull) {
   const Table real = sample(400, true, 1), holdout = sample(200, true, 2);
   Table one = real, none = real, single = holdout;

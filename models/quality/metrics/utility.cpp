@@ -153,6 +153,7 @@ UtilityScores regress(const Task& task, std::span<const double> learning, std::s
 
 Target choose_target(const Comparison& c, const std::string& name) {
   if (name.empty()) {
+    if (c.facts.size() < 2) return {};
     for (size_t k = c.facts.size(); k-- > 0;) {
       Target t = as_target(c, k);
       if (!t.classes || t.count() < 2 || t.count() > kFewLevels) continue;
@@ -181,6 +182,10 @@ Target choose_target(const Comparison& c, const std::string& name) {
                   fmt::format("target \"{}\" has a single value in the real table, so there is nothing "
                               "to predict.\n  Choose another column with `target`.",
                               name));
+    if (c.facts.size() < 2)
+      throw Error(ErrorCode::data, fmt::format("target \"{}\": the tables have no other column to predict it from.\n  "
+                                               "Omit `target`.",
+                                               name));
     if (t.count() > kMaxTargetLevels)
       throw Error(
           ErrorCode::data,
