@@ -257,7 +257,8 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& given, 
   if (measures(options)) held = hold_out(sequences, model.encoder, options.seed, method->holds_out_parts());
   if (const auto rows = model.attribute_method(sequences.size()); rows && !follows(options)) {
     // A first step may be any row of a series: some are held out as of a table.
-    const bool holds_out = measures(options) && model.encoder.begins_anywhere();
+    // Where those of the sequences left too few for that, all of them are learned.
+    const bool holds_out = measures(options) && model.encoder.begins_anywhere() && can_hold_out(sequences.attributes);
     EncodedTable away;
     if (holds_out) away = hold_out(attributes.emplace(sequences.attributes), model.encoder.attributes(), options.seed);
     model.attributes = train_aside(*rows, attributes ? *attributes : sequences.attributes, options, team, monitor,

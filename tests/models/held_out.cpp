@@ -133,5 +133,15 @@ TEST(HeldOutSequences, RejectTooFewSequences) {
   EXPECT_THROW((void)split(series(1, 150), o), Error) << "none would be left to train on";
 }
 
+// By default rows are held out where there are enough of them: no table is too short for that.
+TEST(HeldOutSequences, NoDefaultNeedsMoreRowsThanATableHas) {
+  for (const int64_t rows : {80, 81, 90, 100, 101}) {
+    FitOptions o = quick_made(1);
+    o.patience = 5, o.patience_if_possible = true;
+    o.sequences.length = 2;
+    EXPECT_NO_THROW((void)fit(without(without(series(1, rows), "key"), "kind"), o)) << rows;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::whole
