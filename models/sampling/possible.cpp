@@ -217,7 +217,7 @@ class Checker {
   }
   // The numbers of the column at x and next to it.
   static void add_near(const Column& c, double x, std::vector<double>& points) {
-    if (has_fractions(c) && (digits_of(c) == kAllDigits || c.decimals > 15)) {
+    if (has_fractions(c) && (digits_of(c) == kAllDigits || c.decimals > 15 || has_significant_digits(c))) {
       points.insert(points.end(), {x, std::nextafter(x, -INFINITY), std::nextafter(x, INFINITY)});
       return;
     }

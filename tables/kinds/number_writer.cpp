@@ -63,6 +63,7 @@ class Rounding {
       decimals_ = kAllDigits, significant_ = f.most + 1;
   }
   // on_grid() leaves only large numbers of fixed decimals to be rounded
+  bool is_significant() const { return significant_ > 0; }
   bool rounds_all() const { return any_ && (significant_ > 0 || (fine_ && decimals_ != kAllDigits)); }
   double operator()(double x) const {
     if (!any_ || x != x) return x;
@@ -89,6 +90,8 @@ class Rounding {
 int digits_of(const Column& column) {
   return column.type == ColumnType::decimal && is_shortest(column.format) ? kAllDigits : decimals_of(column);
 }
+
+bool has_significant_digits(const Column& column) { return Rounding(column).is_significant(); }
 
 double rounded(double x, int digits) { return digits == kAllDigits ? x : round_decimals(x, digits); }
 

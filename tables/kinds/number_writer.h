@@ -28,6 +28,8 @@ class NumberWriter {
 constexpr int kAllDigits = 99;
 int digits_of(const Column& column);
 double rounded(double x, int digits);
+// Whether its format rounds to significant digits, whatever the size of a number.
+bool has_significant_digits(const Column& column);
 
 // A number of a column as its text says it: rounded to the column's decimals, and to the significant digits of its
 // format (0.000e+00, 0.0##~3), so that every output and every condition sees the same number.

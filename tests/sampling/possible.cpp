@@ -161,5 +161,19 @@ TEST(Possible, SamplesEverySatisfiableCondition) {
     EXPECT_EQ(sample(model_by("made"), 20, where(condition, 20000)).rows, 20) << condition;
 }
 
+// Numbers of any size: their format has significant digits, not digits after the point.
+TEST(Possible, SamplesConditionsOnSmallNumbers) {
+  for (const double size : {1e-4, 1e-9, 1e-18}) {
+    Table t =
+        table({decimals_by("x", 300, 15, [&](int64_t i) { return size * std::round(1000 * uniform(i, 1)) / 1000; }),
+               whole_by("y", 300, [](int64_t i) { return std::floor(9 * uniform(i, 2)); })});
+    t.columns[0].format = "0.000e+00";
+    const Model m = fit(Table(t), quick_made(2));
+    const std::string half = std::to_string(0.51).substr(0, 4) + "e" + std::to_string(std::lround(std::log10(size)));
+    for (const std::string& condition : {"x >= " + half, "x < " + half})
+      EXPECT_EQ(sample(m, 20, where(condition, 20000)).rows, 20) << condition;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::whole
