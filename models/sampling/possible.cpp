@@ -96,6 +96,8 @@ class Checker {
       if (f.rule->column() != of.name) continue;
       if (f.rule->makes() == TableRule::Makes::missing) return cells;
       if (f.rule->expression().empty()) continue;
+      for (const std::string& name : f.rule->columns(schema_))
+        if (place_of(schema_, name) < 0) return cells;  // a time that numbers spell
       const Arithmetic is = parse_arithmetic(f.rule->expression(), schema_, "a rule");
       const Interval range = range_of(is);
       if (!std::isfinite(range.low) || !std::isfinite(range.high)) return cells;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "base/text/ascii.h"
 #include "base/text/quoted.h"
-#include "tables/expression/where_parser.h"
+#include "tables/expression/arithmetic_parser.h"
 #include "tables/formats/calendar.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
@@ -78,10 +79,20 @@ std::vector<int> columns_of(const Arithmetic& a) {
   return columns;
 }
 
-std::vector<std::string> columns_named(const std::string& text, const Table& schema, const char* what) {
+std::vector<std::string> columns_named(const std::string& text, const Table& schema) {
+  std::set<int> columns;
+  std::vector<std::string> others;
+  for (WhereScanner scan(text, "a rule"); scan.peek().kind != WhereToken::Kind::end;) {
+    const WhereToken token = scan.take();
+    const bool function = token.kind == WhereToken::Kind::word && scan.peek().is_symbol("(");
+    if (function || (token.kind != WhereToken::Kind::word && token.kind != WhereToken::Kind::name)) continue;
+    const int j = column_named(token, schema);
+    if (j >= 0) columns.insert(j);
+    else if (std::ranges::find(others, token.text) == others.end()) others.push_back(token.text);
+  }
   std::vector<std::string> names;
-  for (const int j : columns_of(parse_arithmetic(text, schema, what)))
-    names.push_back(schema.columns[static_cast<size_t>(j)].name);
+  for (const int j : columns) names.push_back(schema.columns[static_cast<size_t>(j)].name);
+  names.insert(names.end(), others.begin(), others.end());
   return names;
 }
 

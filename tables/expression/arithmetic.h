@@ -61,8 +61,8 @@ double evaluate(const Arithmetic& a, const Table& batch, size_t row);
 
 // The columns it names, in ascending order, without duplicates.
 std::vector<int> columns_of(const Arithmetic& a);
-// The same of a text that parse_arithmetic() reads, by name.
-std::vector<std::string> columns_named(const std::string& text, const Table& schema, const char* what);
+// The same of a text that parse_arithmetic() reads, by name; behind them those that the table does not have.
+std::vector<std::string> columns_named(const std::string& text, const Table& schema);
 
 // The name of a column as an expression writes it: bare, or in double quotes.
 std::string quoted_name(const std::string& column);

@@ -139,5 +139,13 @@ TEST(WhereArithmetic, QuotesNamesThatNeedIt) {
   EXPECT_EQ(quoted_name("a\"b"), "\"a\"\"b\"");
 }
 
+// Rules may name a column that the table gets only while it is reduced.
+TEST(Arithmetic, NamesColumnsThatTheTableLacks) {
+  const Table t = columns::table(
+      {columns::whole_by("b", 1, [](int64_t) { return 1; }), columns::whole_by("a", 1, [](int64_t) { return 1; })});
+  EXPECT_EQ(columns_named("86400 * (\"date of c6\" - '1970-01-01') + coalesce(a, 0) - B", t),
+            (std::vector<std::string>{"b", "a", "date of c6"}));
+}
+
 }  // namespace
 }  // namespace tessera

@@ -35,7 +35,7 @@ class ComputedRule : public GivesColumn<ComputedData> {
   std::string expression() const override { return data_.is; }
   std::vector<std::string> columns(const Table& rows) const override {
     std::vector<std::string> out =
-        is_ordered(data_.target) ? columns_named(data_.is, rows, "a rule") : std::vector{texts_in(rows).name};
+        is_ordered(data_.target) ? columns_named(data_.is, rows) : std::vector{texts_in(rows).name};
     out.insert(out.begin(), data_.target.name);
     return out;
   }

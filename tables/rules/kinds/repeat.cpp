@@ -21,7 +21,7 @@ class RepeatRule : public RuleOf<RepeatData> {
   std::string expression() const override { return data_.is; }
   std::string_view kept() const override { return "in its share"; }
   std::vector<std::string> columns(const Table& rows) const override {
-    std::vector<std::string> out = columns_named(data_.is, rows, "a rule");
+    std::vector<std::string> out = columns_named(data_.is, rows);
     out.insert(out.begin(), column());
     return out;
   }
