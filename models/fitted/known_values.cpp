@@ -4,14 +4,16 @@
 #include <string>
 #include <unordered_set>
 
+#include "tables/kinds/cells.h"
+
 namespace tessera {
 namespace {
 
-void take_known_numbers(Column& c, const Encoder::Reach& reach, std::vector<char>& unknown) {
+void take_known_numbers(Column& c, const Encoder::Reach& reach, KnownNumbers known, std::vector<char>& unknown) {
   for (size_t i = 0; i < c.numbers.size(); ++i) {
     double& x = c.numbers[i];
     if (x != x && reach.missing) continue;
-    unknown[i] = reach.present && x >= reach.low && x <= reach.high ? 0 : 1;  // between two levels: as the nearer one
+    unknown[i] = reach.present && x >= known.low && x <= known.high ? 0 : 1;  // between two levels: as the nearer one
     x = !reach.present ? kMissing : reach.nearest(x != x ? reach.low : x);
   }
 }
@@ -36,17 +38,20 @@ void take_known_texts(Column& c, const std::vector<std::string>& known, bool mis
 
 }  // namespace
 
-void take_known(Column& c, const Column& head, const Encoder::Reach& reach, std::vector<char>& unknown) {
+void take_known(Column& c, const Column& head, const Encoder::Reach& reach, KnownNumbers known,
+                std::vector<char>& unknown) {
   c.type = head.type, c.name = head.name;
-  if (c.codes.empty()) take_known_numbers(c, reach, unknown);
+  if (has_numbers(c)) take_known_numbers(c, reach, known, unknown);  // codes beside numbers are their formats
   else take_known_texts(c, head.values, reach.missing, unknown);
 }
 
 EncodedTable encode_known(const Encoder& encoder, Table&& rows, uint64_t seed, Team& team, const Monitor& monitor) {
   const Table schema = encoder.schema();
   std::vector<char> unknown(static_cast<size_t>(rows.rows));
-  for (size_t j = 0; j < rows.columns.size(); ++j)
-    take_known(rows.columns[j], schema.columns[j], encoder.reach(static_cast<int>(j)), unknown);
+  for (size_t j = 0; j < rows.columns.size(); ++j) {
+    const Encoder::Reach reach = encoder.reach(static_cast<int>(j));
+    take_known(rows.columns[j], schema.columns[j], reach, {reach.low, reach.high}, unknown);
+  }
   nlohmann::json same = encoder.to_json();
   same["seed"] = seed;
   return Encoder::from_json(same).encode(std::move(rows), team, monitor);

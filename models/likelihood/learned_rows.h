@@ -14,6 +14,9 @@ struct LearnedRows {
   // [column][row]: 1 where the model does not know the value; the table then holds the nearest one that it knows, or
   // its first text
   std::vector<std::vector<char>> unknown;
+  // [column][row]: 1 where rules overwrite the value whatever it is, as that of a cell that must be missing; the table
+  // then holds a usual one
+  std::vector<std::vector<char>> overwritten;
   // Columns that rules compute, and 1 where their value is another one than that of the row: no row of the model is so.
   struct Computed {
     std::string column;

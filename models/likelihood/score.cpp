@@ -12,6 +12,7 @@
 #include "models/likelihood/learned_rows.h"
 #include "models/model/model_state.h"
 #include "tables/kinds/kind.h"
+#include "tables/sequence/sequences.h"
 #include "tables/table/picked_rows.h"
 #include "tables/types/types_dictionary.h"
 
@@ -116,7 +117,8 @@ class Scorer {
       for (size_t k = 0; k < names_.size(); ++k) {
         const auto column = static_cast<size_t>(likelihoods_.columns()[k]);
         const bool known = learned.unknown[column][at] == 0;
-        value[k] = known ? of[at * names_.size() + k] : of_unknown_;
+        const bool follows = learned.overwritten[column][at] != 0;
+        value[k] = follows ? 0 : known ? of[at * names_.size() + k] : of_unknown_;
         using Is = ScoredCell::Is;
         add(row, {names_[k], value[k], value[k] - uniform_[k], known ? Is::known : Is::unknown, {}});
       }
@@ -270,9 +272,12 @@ std::vector<std::vector<double>> probabilities(const RowModel& model, CellLikeli
     check_learned_as_it_is(learned, choices, k);
     const std::vector<double> of = likelihoods.of(model.encoder.encode(std::move(learned.table), team, {}));
     for (size_t i = 0; i < n; ++i) {
-      const auto first = of.begin() + static_cast<ptrdiff_t>(i * columns);
-      p[i][k] = std::accumulate(first, first + static_cast<ptrdiff_t>(columns), choices.log_share[k]);
-      for (const int c : likelihoods.columns()) unknown[i][k] += learned.unknown[static_cast<size_t>(c)][i];
+      p[i][k] = choices.log_share[k];
+      for (size_t c = 0; c < columns; ++c) {
+        const auto column = static_cast<size_t>(likelihoods.columns()[c]);
+        if (learned.overwritten[column][i] == 0) p[i][k] += of[i * columns + c];
+        unknown[i][k] += learned.unknown[column][i];
+      }
       for (const LearnedRows::Computed& c : learned.computed) unknown[i][k] += c.differs[i];
     }
   }
@@ -363,12 +368,12 @@ Table predict_column(const Model& model, const Table& rows, const std::string& c
   const std::vector<std::string> of_numbers{column, "median", "low", "high"};
   for (size_t k = 0; k < out.size(); ++k) {
     if (!choices.numeric) {
-      table.columns.push_back(numbers("p(" + choices.column.values[k] + ")", std::move(out[k])));
+      table.columns.push_back(numbers(free_name(table, "p(" + choices.column.values[k] + ")"), std::move(out[k])));
       continue;
     }
     if (is_instant(choices.column))
       for (double& x : out[k]) x = std::round(x);
-    Column& c = table.columns.emplace_back(numbers(of_numbers[k], std::move(out[k])));
+    Column& c = table.columns.emplace_back(numbers(free_name(table, of_numbers[k]), std::move(out[k])));
     if (k == 0 && !is_instant(choices.column)) continue;  // a mean of whole numbers has a fraction
     c.type = choices.column.type, c.format = choices.column.format, c.decimals = choices.column.decimals;
   }

@@ -23,6 +23,10 @@ class ShownColumns {
   // Whether a column of the model is an unchanged column of the table.
   bool shows_itself(int learned) const;
 
+  // The smallest and the largest number of a column that one column of the model decides, whatever it is learned as,
+  // shown by rules and written.
+  Column ends(int column, int source) const;
+
   // Rows of the model with the first level of every column.
   Table first_levels(int64_t rows) const;
   // Rows of the model become rows of the table.

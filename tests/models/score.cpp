@@ -5,6 +5,7 @@
 
 #include "base/storage/safetensors.h"
 #include "models/known_law.h"
+#include "tables/formats/calendar.h"
 
 namespace tessera::whole {
 namespace {
@@ -138,6 +139,52 @@ TEST(Score, TheLeastLikelyRowsLead) {
   EXPECT_LT(report["quantiles"]["0.01"], report["quantiles"]["0.5"]);
 }
 
+// Rules decide some cells whatever is learned: they are known, and no row of the fitted table is unlike its table.
+TEST(Score, RowsOfTheFittedTableAreKnown) {
+  constexpr int64_t kRows = 600;
+  const auto open = [](int64_t i) { return i % 3 == 0; };
+  const auto x = [](int64_t i) { return std::floor(900 * uniform(i, 1)); };
+  const Column status = texts_by("status", kRows, [&](int64_t i) {
+    return std::string(open(i) ? "open" : uniform(i, 2) < 0.5 ? "done" : "late");
+  });
+  Column formats = dates_by("day", kRows, [&](int64_t i) { return open(i) ? kMissing : 18000 + x(i); });
+  formats.values = {"%Y-%m-%d", "%d.%m.%Y"};
+  for (int64_t i = 0; i < kRows; ++i) formats.codes.push_back(open(i) ? -1 : static_cast<int32_t>(i % 2));
+  Column month = dates_by("month", kRows, [](int64_t i) {
+    return static_cast<double>(
+        days_from_civil(2000 + static_cast<int>(20 * uniform(i, 4)), 1 + static_cast<int>(i % 12), 1));
+  });
+  month.format = "%Y-%m";
+  const Column other = whole_by("other", kRows, [](int64_t i) { return std::floor(90 * uniform(i, 3)); });
+  const Table tables[] = {
+      table({status, whole_by("x", kRows, [&](int64_t i) { return open(i) ? kMissing : x(i); }), other}),
+      table({formats, other}), table({month, other}),
+      table({decimals_by("price", kRows, 4,
+                         [&](int64_t i) {
+                           const double u = uniform(i, 5), digits = u < 0.2 ? 1 : u < 0.9 ? 100 : 10000;
+                           return open(i) ? kMissing : std::round(digits * 300 * uniform(i, 6)) / digits;
+                         }),
+             other}),
+      table({texts_by("user", kRows, [](int64_t i) { return "U" + std::to_string(1000 + i / 4); }),
+             whole_by("loan", kRows, [](int64_t i) { return static_cast<double>(1 + i % 4); }), other})};
+  for (const Table& t : tables) {
+    const Model m = fit(Table(t), quick_made(4));
+    for (const Table& rows : {t, sample(m, 300)}) {
+      const Table s = scored(m, rows, true);
+      // of numbers, the ends may lie beyond the protected range
+      const auto strange = [&](int64_t i) { return !column(s, "unknown").is_missing(i); };
+      EXPECT_LT(share(s, strange), 0.05) << t.columns[0].name;
+    }
+  }
+  // where the rule is broken, the row is unlike the table
+  const Model m = fit(Table(tables[0]), quick_made(4));
+  Table broken = tables[0];
+  std::swap(broken.columns[1].numbers[0], broken.columns[1].numbers[1]);
+  const Table s = scored(m, broken, true);
+  for (const int64_t i : {0, 1}) EXPECT_EQ(cell(column(s, "unknown"), i), "x") << i;
+  EXPECT_EQ(at(s, "log_probability of x", 3), 0) << "it must be missing";
+}
+
 // One flipped bit of a weight in a file without a checksum: it reads, and the terminal's page had no mean.
 TEST(Score, DamagedWeightsAreAnErrorNotANumber) {
   SafeTensors file = parse_safetensors(of_wide_rows().bytes(), "m");
@@ -174,6 +221,14 @@ TEST(Predict, NumbersHaveAMeanAndARange) {
   EXPECT_NEAR(at(p, "median", 0), 6, 0.5);
   EXPECT_NEAR(at(p, "low", 0), 6 - 1.64, 0.7);
   EXPECT_NEAR(at(p, "high", 0), 6 + 1.64, 0.7);
+}
+
+TEST(Predict, ColumnsMayHaveTheNamesOfFigures) {
+  Table rows = wide_rows(600);
+  rows.columns[0].name = "p(a0)", rows.columns[2].name = "median";
+  const Model m = fit(Table(rows), quick_made(2));
+  EXPECT_TRUE(predicted(m, rows, "median").find("median_2") != nullptr);
+  EXPECT_TRUE(predicted(m, rows, "p(a0)").find("p(a0)_2") != nullptr);
 }
 
 TEST(Predict, ACombinationThatNeverOccursIsImpossible) {
