@@ -675,6 +675,129 @@ TEST(Given, RoundedHalvesBreakNoRule) {
   for (int64_t i = 0; i < 200; ++i) EXPECT_EQ(number(made, "tax", i), number(real, "tax", i));
 }
 
+// A text that a function of a date writes says little of the date: it is matched, not solved.
+TEST(Given, DatesMatchTheTextsThatAreGivenOfThem) {
+  const auto day = [](int64_t i) { return 18262 + std::floor(1000 * uniform(i, 1)); };
+  const auto quarter = [](double at) {
+    return "Q" + std::to_string((civil_from_days(static_cast<int64_t>(at)).month + 2) / 3);
+  };
+  const Table real =
+      table({dates_by("day", 600, day), texts_by("quarter", 600, [&](int64_t i) { return quarter(day(i)); }),
+             whole_by("x", 600, [](int64_t i) { return std::floor(90 * uniform(i, 2)); })});
+  const Model m = fit(Table(real), quick_made(3), 2);
+  ASSERT_TRUE(finds(m, "quarter is the quarter of day"));
+  for (const GivenOptions& options : {GivenOptions{}, completes()}) {
+    const Table made = complete(m, repeated(real, 40, 1, {"quarter"}), options);
+    for (int64_t i = 0; i < made.rows; ++i)
+      EXPECT_EQ(quarter(number(made, "day", i)), cell(column(real, "quarter"), i)) << i;
+  }
+}
+
+// A text that cannot be put together is kept with --impute, and solves nothing.
+TEST(Given, TextsOfAnotherFormSolveNoNumber) {
+  const auto number_of = [](int64_t i) { return std::floor(9000 * uniform(i, 1)); };
+  const auto team = [](int64_t i) { return std::string(uniform(i, 2) < 0.5 ? "red" : "blue"); };
+  Table real =
+      table({texts_by("team", 600, team), whole_by("number", 600, number_of), texts_by("badge", 600, [&](int64_t i) {
+               return team(i) + "-" + std::to_string(static_cast<int>(10000 + number_of(i))).substr(1);
+             })});
+  const Model m = fit(Table(real), quick_made(3), 2);
+  ASSERT_TRUE(finds(m, "badge = team || '-' || lpad(number, 4, '0')"));
+  real.columns[2].values.front() = "no badge";
+  Table given = repeated(real, 40, 1, {"team", "badge"});
+  const Table made = complete(m, std::move(given), completes());
+  for (int64_t i = 0; i < made.rows; ++i) EXPECT_FALSE(column(made, "number").is_missing(i)) << i;
+}
+
+// Of a date that is a sum, the terms are there: a status that would make one missing is excluded.
+TEST(Given, WhatMakesAnInputMissingIsExcluded) {
+  const auto status = [](int64_t i) { return std::vector{"open", "done", "late"}[static_cast<size_t>(i % 3)]; };
+  const auto opened = [](int64_t i) { return 18262 + std::floor(4 * uniform(i, 1)); };
+  const auto days = [](int64_t i) { return i % 3 == 0 ? kMissing : std::floor(5 * uniform(i, 2)); };
+  const Table real = table({texts_by("status", 900, [&](int64_t i) { return std::string(status(i)); }),
+                            dates_by("shipped", 900, [&](int64_t i) { return opened(i) + days(i); }),
+                            dates_by("opened", 900, opened), whole_by("days", 900, days)});
+  const Model m = fit(Table(real), quick_made(3), 2);
+  ASSERT_TRUE(finds(m, "shipped = opened + days"));
+  ASSERT_TRUE(finds(m, "days is null exactly where status in ('open')"));
+  for (const GivenOptions& options : {GivenOptions{}, completes()}) {
+    const Table made = complete(m, repeated(real, 150, 1, {"shipped"}), options);
+    for (int64_t i = 0; i < made.rows; ++i) {
+      if (column(real, "shipped").is_missing(i)) continue;
+      EXPECT_NE(cell(column(made, "status"), i), "open") << i;
+      EXPECT_EQ(number(made, "shipped", i), number(real, "shipped", i)) << i;
+      EXPECT_EQ(number(made, "shipped", i), number(made, "opened", i) + number(made, "days", i)) << i;
+    }
+  }
+}
+
+// In a column that never holds 0, a blank that counts as 0 stays one.
+TEST(Given, BlanksThatCountAsZeroStayBlank) {
+  const auto items = [](int64_t i) { return 10 + std::floor(80 * uniform(i, 1)); };
+  const auto tip = [](int64_t i) {
+    return uniform(i, 2) < 0.3 ? kMissing : std::round(100 * (0.5 + 9 * uniform(i, 3))) / 100;
+  };
+  const Table real = table(
+      {whole_by("items", 900, items), decimals_by("tip", 900, 2, tip), decimals_by("total", 900, 2, [&](int64_t i) {
+         return std::round(100 * (items(i) + (tip(i) == tip(i) ? tip(i) : 0))) / 100;
+       })});
+  const Model m = fit(Table(real), quick_made(3), 2);
+  ASSERT_TRUE(finds(m, "total = items + coalesce(tip, 0)"));
+  for (const GivenOptions& options : {GivenOptions{}, completes()}) {
+    GivenReport report;
+    const Table made = complete(m, repeated(real, 150, 1, {"items", "total"}), options, 2, &report);
+    EXPECT_EQ(report.broken, 0);
+    for (int64_t i = 0; i < made.rows; ++i) EXPECT_EQ(cell(column(made, "tip"), i), cell(column(real, "tip"), i)) << i;
+  }
+}
+
+// Formats of few rows are not learned; the rows of the table that have them are completed nevertheless.
+TEST(Given, RowsOfUnknownFormatsAreCompleted) {
+  Table real = table({dates_by("day", 500, [](int64_t i) { return 18000 + std::floor(900 * uniform(i, 1)); }),
+                      whole_by("x", 500, [](int64_t i) { return std::floor(90 * uniform(i, 2)); })});
+  real.columns[0].values = {"%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y"};
+  for (int64_t i = 0; i < 500; ++i) real.columns[0].codes.push_back(i < 2 ? 2 : static_cast<int32_t>(i % 2));
+  const Model m = fit(Table(real), quick_made(2), 2);
+  const std::vector<int32_t> first{0, 1, 2, 3, 4, 5};
+  EXPECT_TRUE(thrown([&] { complete(m, table({real.columns[0].pick(first)})); }).says("not known to the model"));
+  const Table made = complete(m, table({real.columns[0].pick(first)}), completes());
+  ASSERT_EQ(made.rows, 6);
+  for (int64_t i = 0; i < made.rows; ++i) {
+    EXPECT_EQ(number(made, "day", i), number(real, "day", i)) << i;
+    EXPECT_FALSE(column(made, "x").is_missing(i)) << i;
+  }
+}
+
+// A month is written without its day: the end of the range is the month, not a day of it.
+TEST(Given, MonthsThatTheModelDrawsAreInItsRange) {
+  Table real =
+      table({dates_by("month", 40,
+                      [](int64_t i) {
+                        return static_cast<double>(days_from_civil(2000 + static_cast<int>(20 * uniform(i, 1)),
+                                                                   1 + static_cast<int>(12 * uniform(i, 2)), 1));
+                      }),
+             whole_by("x", 40, [](int64_t i) { return std::floor(90 * uniform(i, 3)); })});
+  real.columns[0].format = "%Y-%m";
+  const Model m = fit(Table(real), quick_made(2), 2);
+  Table drawn = sample(m, 500);
+  for (double& x : drawn.columns[0].numbers) {  // as the file holds it
+    const Civil c = civil_from_days(static_cast<int64_t>(x));
+    x = static_cast<double>(days_from_civil(c.year, c.month, 1));
+  }
+  EXPECT_EQ(complete(m, repeated(drawn, 500, 1, {"month"})).rows, 500);
+}
+
+// Cells of which the model holds no value stay empty, and are counted.
+TEST(Given, CellsWithoutAnyValueAreCounted) {
+  const Table real =
+      table({whole_by("x", 400, [](int64_t i) { return std::floor(90 * uniform(i, 1)); }),
+             whole_by("few", 400, [](int64_t i) { return i < 3 ? static_cast<double>(i + 10) : kMissing; })});
+  const Model m = fit(Table(real), quick_made(2), 2);
+  GivenReport report;
+  complete(m, repeated(real, 20, 1, {"x"}), completes(), 2, &report);
+  EXPECT_EQ(report.empty, (std::vector<int64_t>{0, 20}));
+}
+
 TEST(Given, DrawsBalancedAndCountedRows) {
   const Model& m = model_by("made");
   const Table balanced = complete(m, balanced_rows(*m.shared_rows(), "c", 400));

@@ -34,7 +34,7 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
       low = std::min(low, reach.low), high = std::max(high, reach.high);
     }
     extent_.push_back(high > low ? high - low : 1);
-    fillable_.push_back(source < 0 || model.encoder.reach(source).present ? 1 : 0);
+    fillable_.push_back(1);
   }
   for (const FoundRule& f : model.rules.found())
     if (f.rule->makes() == TableRule::Makes::copies || f.rule->makes() == TableRule::Makes::values) {
@@ -128,12 +128,14 @@ std::vector<int> KeptRules::broken(Table rows, const std::vector<int64_t>& of, b
   for (const TableRule* rule : judges_) {
     const int place = place_of(rows, rule->column());
     const bool computes = rule->makes() == TableRule::Makes::values;
-    const Column& c = rows.columns[static_cast<size_t>(place)];
+    const Column &c = rows.columns[static_cast<size_t>(place)], &made = again.columns[static_cast<size_t>(place)];
     const std::vector<char> broken = rule->broken(rows, again);
     std::vector<char>& of = judged[static_cast<size_t>(place)];
     of.resize(broken.size());
-    for (size_t i = 0; i < of.size(); ++i)
-      if (broken[i] != 0 || (computes && c.is_missing(static_cast<int64_t>(i)))) of[i] = 1;
+    for (size_t i = 0; i < of.size(); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      if (broken[i] != 0 || (computes && (c.is_missing(row) || made.is_missing(row)))) of[i] = 1;
+    }
   }
   for (size_t c = 0; c < rows.columns.size(); ++c)
     for (size_t i = 0; i < count.size(); ++i)

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "models/sampling/given/solved_cells.h"
-#include "tables/kinds/arrow_type.h"
 #include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
@@ -17,6 +16,13 @@
 
 namespace tessera {
 namespace {
+
+// A cell that is there, whatever it is.
+void set_any(Column& c, size_t row) {
+  if (has_texts(c) && c.values.empty()) c.values.emplace_back();
+  if (has_texts(c)) c.codes[row] = 0;
+  else c.numbers[row] = 1;
+}
 
 Column empty_like(const Column& head, int64_t rows) {
   Column c = head;
@@ -101,26 +107,6 @@ Table arranged(Table given, const Table& schema, const std::string& file) {
   return out;
 }
 
-// The smallest and the largest number of a column that one column of the model decides: as learned, and as rules show
-// them, for example rounded to whole minutes.
-Column KnownCells::ends_of(int column, int source) const {
-  const Encoder::Reach reach = model_.encoder.reach(source);
-  Table rows = columns_.first_levels(2);
-  rows.columns[static_cast<size_t>(source)].numbers = std::vector<double>{reach.low, reach.high};
-  columns_.restore(rows);
-  Column ends = head_of(columns_.table().columns[static_cast<size_t>(column)]);
-  const auto& shown = rows.columns[static_cast<size_t>(column)].numbers;
-  ends.numbers = std::vector<double>{std::fmin(as_written(ends, reach.low), std::fmin(shown[0], shown[1])),
-                                     std::fmax(as_written(ends, reach.high), std::fmax(shown[0], shown[1]))};
-  // streams round to the type that the fitted table had
-  const std::optional<ArrowType> arrow = ArrowType::parse(ends.arrow);
-  if (arrow && arrow->kind == ArrowKind::real && arrow->width < 8) {
-    const double step = arrow->is_float32() ? 0x1p-23 : 0x1p-10;
-    ends.numbers[0] -= step * std::abs(ends.numbers[0]), ends.numbers[1] += step * std::abs(ends.numbers[1]);
-  }
-  return ends;
-}
-
 // Checks that the model can generate every given cell.
 void KnownCells::check_cells(int column) {
   const Column& c = table_.columns[static_cast<size_t>(column)];
@@ -148,13 +134,13 @@ void KnownCells::check_cells(int column) {
   }
   const bool direct = columns_.learns_numbers(source);
   if (!direct || options_.completes) return;
-  const Column ends = ends_of(column, source);
+  const Column ends = columns_.ends(column, source);
   for (int64_t i = 0; i < c.size(); ++i) {
     const double x = c.numbers[static_cast<size_t>(i)];
     if (x != x) continue;
     if (x >= ends.numbers[0] && x <= ends.numbers[1]) continue;
-    const std::vector<char>& solved = solved_[static_cast<size_t>(column)];
-    const bool follows = !solved.empty() && solved[static_cast<size_t>(i)] != 0;
+    const std::vector<SolvedCell>& solved = solved_[static_cast<size_t>(column)];
+    const bool follows = !solved.empty() && solved[static_cast<size_t>(i)] == kSolved;
     refuse(i,
            fmt::format("column \"{}\" {} {}, but in the model its range is {} to {}.\n  Give a number in the range, or "
                        "leave the cell empty.",
@@ -244,6 +230,7 @@ void KnownCells::lay_out() {
 // Encodes the given cells. Cells that are not given hold a value that is never read.
 void KnownCells::encode(Team& team) {
   lay_out();
+  exclude_missing();
   Table reduced = table_;
   for (size_t c = 0; c < reduced.columns.size(); ++c)
     for (size_t i = 0; i < ignored_[c].size(); ++i)
@@ -260,10 +247,17 @@ void KnownCells::encode(Team& team) {
     const bool itself = columns_.shows_itself(static_cast<int>(j));
     const bool combined = std::any_of(combinations_.begin(), combinations_.end(),
                                       [&](const Combinations& k) { return k.column == static_cast<int>(j); });
+    const std::vector<int32_t> known_text = codes_in(head, c);  // of a column of the table, all texts are by now
+    const bool listed = has_texts(c) && lists_values(head) && !kind_of(head).regenerated;
     if (has_texts(c)) c.values.push_back(head.values.empty() ? "" : head.values.front());
     for (int64_t i = 0; i < c.size(); ++i) {
       const auto at = static_cast<size_t>(i);
       given_here[j].push_back(!c.is_missing(i) && !combined && reach.present ? 1 : 0);
+      if (given_here[j].back() != 0 && listed && known_text[static_cast<size_t>(c.codes[at])] < 0) {
+        if (!options_.completes)
+          refuse(i, fmt::format("{}: {} is not known to the model.", head.name, cell_text(c, i)));
+        given_here[j].back() = 0;
+      }
       if (has_numbers(c)) {
         double& x = c.numbers[at];
         const bool known = reach.only.empty() ? x >= reach.low && x <= reach.high
@@ -279,10 +273,89 @@ void KnownCells::encode(Team& team) {
   const EncodedTable codes = model_.encoder.encode(std::move(reduced), team, Monitor{});
   code_.assign(codes.codes.begin(), codes.codes.end());
   position_.assign(codes.alphas.begin(), codes.alphas.end());
-  for (int64_t i = 0; i < rows(); ++i)
-    for (size_t k = 0; k < choices_.size(); ++k)
-      if (given_here[static_cast<size_t>(choices_[k].column)][static_cast<size_t>(i)] == 0)
-        code_[static_cast<size_t>(i) * choices_.size() + k] = -1;
+  for (size_t k = 0; k < choices_.size(); ++k) {
+    const auto j = static_cast<size_t>(choices_[k].column);
+    const int column = columns_.shows_itself(choices_[k].column) ? place_of(table_, learned_.columns[j].name) : -1;
+    const std::vector<SolvedCell> solved =
+        column < 0 ? std::vector<SolvedCell>{} : solved_[static_cast<size_t>(column)];
+    for (int64_t i = 0; i < rows(); ++i) {
+      const auto row = static_cast<size_t>(i);
+      if (given_here[j][row] != 0) continue;
+      const bool blank = choices_[k].may_miss && !solved.empty() && solved[row] == kBlank;
+      code_[row * choices_.size() + k] = blank ? choices_[k].width - 1 : -1;
+    }
+  }
+}
+
+// The columns of the table that are missing wherever this one is: it, and what is computed from it.
+std::vector<int> KnownCells::missing_with(const std::string& name) const {
+  std::vector<int> out{place_of(table_, name)};
+  Table rows = columns_.first_levels(2);  // in the second one it is missing
+  columns_.restore(rows);
+  for (Column& c : rows.columns)
+    for (int64_t i = 0; i < 2; ++i)
+      if (c.is_missing(i)) set_any(c, static_cast<size_t>(i));
+  column_of(rows, name).set_missing(1);
+  const std::vector<FoundRule>& rules = model_.rules.found();
+  for (auto f = rules.rbegin(); f != rules.rend(); ++f) {
+    const TableRule& rule = *f->rule;
+    const auto absent = [&](const std::string& column) { return place_of(rows, column) < 0; };
+    if (rule.makes() != TableRule::Makes::values || rule.leaves_gaps() ||
+        std::ranges::any_of(rule.columns(rows), absent))
+      continue;
+    remove_column(rows, rule.column());
+    rule.restore(rows);
+    Column& c = column_of(rows, rule.column());
+    if (!c.is_missing(0) && c.is_missing(1)) out.push_back(place_of(table_, rule.column()));
+    else if (c.is_missing(0)) set_any(c, 0), set_any(c, 1);
+  }
+  return out;
+}
+
+// A given cell is not missing: levels that would make it so, or a cell that it is computed from, are excluded.
+void KnownCells::exclude_missing() {
+  for (const FoundRule& f : model_.rules.found()) {
+    if (f.rule->makes() != TableRule::Makes::missing) continue;
+    const std::vector<std::string> columns = f.rule->columns(columns_.table());  // the other one says where
+    const int column = place_of(table_, columns[0]), other = place_of(table_, columns[1]);
+    const int source = column < 0 || other < 0 ? -1 : columns_.source(other);
+    for (Choice& choice : choices_) {
+      if (choice.column != source || source < 0 || choice.combinations >= 0 || choice.modes > 0) continue;
+      const Column& learned = columns_.learned().columns[static_cast<size_t>(source)];
+      const int rare = has_texts(learned) ? static_cast<int>(model_.encoder.levels(source)) : choice.width;
+      Table ends = columns_.first_levels(2 * choice.width);  // of bins
+      Column& c = ends.columns[static_cast<size_t>(source)];
+      c.values = learned.values;
+      for (int k = 0; k < choice.width; ++k)
+        for (const int end : {0, 1}) {
+          const auto at = static_cast<size_t>(2 * k + end);
+          if (choice.may_miss && k + 1 == choice.width) c.set_missing(at);
+          else if (has_numbers(c)) c.numbers[at] = model_.encoder.number_of_level(source, k, end);
+          else c.codes[at] = std::min(k, rare);
+        }
+      columns_.restore(ends);
+      Table both;  // one column says where the other one is missing, which is there: where the rule is broken
+      both.rows = ends.rows;
+      both.columns = {columns_.table().columns[static_cast<size_t>(column)], ends.columns[static_cast<size_t>(other)]};
+      both.columns[0].assign_missing(static_cast<size_t>(ends.rows));
+      for (size_t i = 0; i < static_cast<size_t>(ends.rows); ++i) set_any(both.columns[0], i);
+      const std::vector<char> broken = f.rule->broken(both, both);
+      Choice::Excluded levels{missing_with(columns[0]), {}};
+      for (int k = 0; k < choice.width; ++k) {
+        const auto at = static_cast<size_t>(2 * k);
+        const bool mixed = k == rare && !(choice.may_miss && k + 1 == choice.width);
+        levels.levels.push_back(!mixed && broken[at] != 0 && broken[at + 1] != 0 ? 1 : 0);
+      }
+      choice.excluded.push_back(std::move(levels));
+    }
+  }
+}
+
+bool KnownCells::is_excluded(const Choice::Excluded& levels, int64_t row) const {
+  return std::ranges::any_of(levels.where, [&](int c) {
+    const auto column = static_cast<size_t>(c);
+    return !table_.columns[column].is_missing(row) && ignored_[column][static_cast<size_t>(row)] == 0;
+  });
 }
 
 bool KnownCells::lacks(int64_t row, size_t choice, int32_t code) const {
@@ -323,6 +396,10 @@ void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) 
     } else if (options_.completes && c.may_miss) {
       own[c.width - 1] = kImpossible;
     }
+    for (const Choice::Excluded& levels : c.excluded)
+      if (code < 0 && is_excluded(levels, row))
+        for (size_t v = 0; v < levels.levels.size(); ++v)
+          if (levels.levels[v] != 0) own[v] = kImpossible;
   }
 }
 
@@ -341,8 +418,10 @@ bool KnownCells::leads(int64_t row) const {
   bool drawn = false;
   for (size_t k = 0; k < choices_.size(); ++k) {
     const Choice& c = choices_[k];
-    const bool masked = c.combinations >= 0 &&
-                        combinations_[static_cast<size_t>(c.combinations)].of_row[static_cast<size_t>(row)] != nullptr;
+    const bool masked =
+        (c.combinations >= 0 &&
+         combinations_[static_cast<size_t>(c.combinations)].of_row[static_cast<size_t>(row)] != nullptr) ||
+        std::ranges::any_of(c.excluded, [&](const auto& levels) { return is_excluded(levels, row); });
     const bool given = code_[static_cast<size_t>(row) * choices_.size() + k] >= 0;
     if (drawn && (given || masked || (options_.completes && c.may_miss))) return false;
     drawn = drawn || !given;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/method/given.h"
+#include "models/sampling/given/solved_cells.h"
 #include "models/sampling/shown.h"
 
 namespace tessera {
@@ -59,7 +60,8 @@ class KnownCells {
   };
 
   void check_cells(int column);
-  Column ends_of(int column, int source) const;
+  std::vector<int> missing_with(const std::string& name) const;
+  void exclude_missing();
   void take_combinations(int column, const std::vector<int>& parts);
   const std::vector<char>* levels_with(Combinations& c, int64_t row) const;
   void encode(Team& team);
@@ -73,7 +75,7 @@ class KnownCells {
   std::vector<Combinations> combinations_;
   std::vector<int> undecided_;
   std::vector<std::vector<char>> ignored_;  // by column of the table: cells without information
-  std::vector<std::vector<char>> solved_;   // and cells written by solve_cells()
+  std::vector<std::vector<SolvedCell>> solved_;
   // A choice of the layout: the begin of its levels, its code in a row, and the place of its number.
   struct Choice {
     int start, width, column;
@@ -81,7 +83,14 @@ class KnownCells {
     int alpha = -1;     // place of its number among the alphas
     int32_t modes = 0;  // levels with a number
     int combinations = -1;
+    // Levels that make cells missing: excluded where one of these columns of the table is given.
+    struct Excluded {
+      std::vector<int> where;
+      std::vector<char> levels;
+    };
+    std::vector<Excluded> excluded = {};
   };
+  bool is_excluded(const Choice::Excluded& levels, int64_t row) const;
   std::vector<Choice> choices_;
   // Columns of the model whose values rules compute, and the columns of the model that these are computed from.
   std::vector<std::pair<std::string, std::vector<size_t>>> seen_;

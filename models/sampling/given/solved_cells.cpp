@@ -33,7 +33,7 @@ class Solver {
   }
 
   // Solves equations with one solution first, then those with more; and single columns before chains of columns.
-  std::vector<std::vector<char>> run() {
+  std::vector<std::vector<SolvedCell>> run() {
     for (const double most : {0.0, kMet / 4096, kMet / 64, kMet})
       for (const bool whole : {false, true}) {
         most_ = most;
@@ -82,11 +82,9 @@ class Solver {
       if (place_of(given_, columns[0]) < 0 || place_of(given_, columns[1]) < 0) continue;
       const Column &c = column_of(given_, columns[0]), &other = column_of(given_, columns[1]);
       const std::vector<char> broken = f.rule->broken(given_, given_);
-      std::vector<char>& blank = blank_[columns[0]];
-      blank.resize(static_cast<size_t>(given_.rows), 0);
       for (int64_t i = 0; i < given_.rows; ++i)
         if (c.is_missing(i) && !other.is_missing(i) && broken[static_cast<size_t>(i)] == 0)
-          blank[static_cast<size_t>(i)] = 1;
+          mark(blank_[columns[0]], i, kBlank);
     }
   }
 
@@ -100,7 +98,7 @@ class Solver {
     std::vector<int64_t> rows;
     for (int64_t i = 0; i < given_.rows; ++i)
       if (!target.is_missing(i) && lacking.is_missing(i) &&
-          (blank == blank_.end() || blank->second[static_cast<size_t>(i)] == 0) &&
+          (blank == blank_.end() || blank->second[static_cast<size_t>(i)] == kOpen) &&
           std::ranges::none_of(others, [&](const Column* c) { return c->is_missing(i); }))
         rows.push_back(i);
     return rows;
@@ -109,14 +107,15 @@ class Solver {
   bool solve(const Chain& chain, const std::string& leaf) {
     const std::vector<int64_t> rows = rows_of(chain, leaf);
     if (rows.empty()) return false;
-    if (is_ordered(column_of(given_, leaf))) return solve_numbers(chain, leaf, rows);
-    if (is_ordered(column_of(given_, chain.target)) || chain.leaves.size() > 1) return false;
-    const Column& same = column_of(given_, chain.target);  // a copy
+    const Column& same = column_of(given_, chain.target);
     Column& to = column_of(given_, leaf);
+    if (has_numbers(to)) return has_numbers(same) && solve_numbers(chain, leaf, rows);
+    const auto computes = [](const TableRule* rule) { return !rule->expression().empty(); };
+    if (has_numbers(same) || !std::ranges::all_of(chain.rules, computes)) return false;  // else a copy
     CellCopy cells(same, to);
     for (const int64_t i : rows) {
       cells.copy(static_cast<size_t>(i), static_cast<size_t>(i));
-      mark(leaf, i);
+      mark(solved_of(leaf), i);
     }
     return true;
   }
@@ -126,7 +125,7 @@ class Solver {
     const size_t n = rows.size();
     Column& to = column_of(given_, leaf);
     const Column& target = column_of(given_, chain.target);
-    const auto [low, high, known] = range_of(leaf);
+    const auto [low, high, known, learned] = range_of(leaf);
     std::vector<double> a(n, low), b(n, high), slope(n, 0), at_a = computed(chain, leaf, rows, a),
                                                             at_b = computed(chain, leaf, rows, b);
     std::vector<char> done(n, 0);
@@ -144,7 +143,8 @@ class Solver {
     }
     for (size_t i = 0; i < n; ++i)
       if (done[i] != 1) b[i] = low;
-    const std::vector<double> seen = shown(leaf, b), at_seen = computed(chain, leaf, rows, seen);
+    const std::vector<double> seen = shown(leaf, b), at_seen = computed(chain, leaf, rows, seen),
+                              at_none = computed(chain, leaf, rows, std::vector<double>(n, kMissing));
     bool any = false;
     for (size_t i = 0; i < n; ++i) {
       const auto row = static_cast<size_t>(rows[i]);
@@ -153,8 +153,14 @@ class Solver {
       const bool keeps = at_seen[i] == target.numbers[row];  // as rules show it: the last day of a month, not any
       const bool few = known && width <= most_ * (high - low) && keeps;
       if (done[i] != 1 || !(one || few)) continue;
+      // a blank that counts as 0, where the column never holds 0
+      if (learned && at_none[i] == target.numbers[row] && !(b[i] >= low && b[i] <= high)) {
+        mark(blank_[leaf], rows[i], kBlank);
+        mark(solved_of(leaf), rows[i], kBlank);
+        continue;
+      }
       to.numbers[row] = keeps ? seen[i] : b[i];
-      mark(leaf, rows[i]);
+      mark(solved_of(leaf), rows[i]);
       any = true;
     }
     return any;
@@ -196,7 +202,7 @@ class Solver {
     for (const int64_t i : rows) {
       double &day = days.numbers[static_cast<size_t>(i)], &second = seconds.numbers[static_cast<size_t>(i)];
       const bool within = second >= 0 && second < kSecondsPerDay;
-      if (within) mark(date, i);
+      if (within) mark(solved_of(date), i);
       else day = second = kMissing;
       any |= within;
     }
@@ -206,13 +212,14 @@ class Solver {
   struct Range {
     double low, high;
     bool known;  // all of its numbers can be drawn
+    bool learned;
   };
   Range range_of(const std::string& leaf) const {
     int source = columns_.source(place_of(given_, leaf));
     if (source < 0) source = place_of(columns_.learned(), leaf);  // also decided by others
-    if (!columns_.learns_numbers(source)) return {1, 1000, false};
+    if (!columns_.learns_numbers(source)) return {1, 1000, false, false};
     const Encoder::Reach reach = model_.encoder.reach(source);
-    return {reach.low, reach.high > reach.low ? reach.high : reach.low + 1, reach.only.empty()};
+    return {reach.low, reach.high > reach.low ? reach.high : reach.low + 1, reach.only.empty(), true};
   }
 
   static double unit_of(const Column& c) {
@@ -239,24 +246,26 @@ class Solver {
     return {target.numbers.begin(), target.numbers.end()};
   }
 
-  void mark(const std::string& column, int64_t row) {
-    std::vector<char>& of = solved_[static_cast<size_t>(place_of(given_, column))];
-    of.resize(static_cast<size_t>(given_.rows), 0);
-    of[static_cast<size_t>(row)] = 1;
+  void mark(std::vector<SolvedCell>& cells, int64_t row, SolvedCell as = kSolved) const {
+    cells.resize(static_cast<size_t>(given_.rows), kOpen);
+    cells[static_cast<size_t>(row)] = as;
+  }
+  std::vector<SolvedCell>& solved_of(const std::string& column) {
+    return solved_[static_cast<size_t>(place_of(given_, column))];
   }
 
   const RowModel& model_;
   const ShownColumns& columns_;
   Table& given_;
-  std::vector<std::vector<char>> solved_;
+  std::vector<std::vector<SolvedCell>> solved_;
   std::vector<Computed> rules_;
-  std::map<std::string, std::vector<char>> blank_;  // by column
-  double most_ = 0;                                 // largest share of a column's range that is treated as one number
+  std::map<std::string, std::vector<SolvedCell>> blank_;  // by column: no inputs to solve for
+  double most_ = 0;  // largest share of a column's range that is treated as one number
 };
 
 }  // namespace
 
-std::vector<std::vector<char>> solve_cells(const RowModel& model, const ShownColumns& columns, Table& given) {
+std::vector<std::vector<SolvedCell>> solve_cells(const RowModel& model, const ShownColumns& columns, Table& given) {
   for (const FoundRule& f : model.rules.found()) f.rule->solve(given, columns.table());
   return Solver(model, columns, given).run();
 }
