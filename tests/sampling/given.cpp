@@ -731,6 +731,24 @@ TEST(Given, WhatMakesAnInputMissingIsExcluded) {
   }
 }
 
+// Of two inputs of many digits, drawn ones hardly ever give a total: one of them is solved for.
+TEST(Given, TotalsAloneHaveInputsThatGiveThem) {
+  const auto part = [](int64_t i, uint32_t stream) { return std::round(100 * 500 * uniform(i, stream)) / 100; };
+  const auto sum = [&](int64_t i) { return std::round(100 * (part(i, 1) + part(i, 2))) / 100; };
+  const Table real =
+      table({decimals_by("a", 1500, 2, [&](int64_t i) { return part(i, 1); }),
+             decimals_by("b", 1500, 2, [&](int64_t i) { return part(i, 2); }), decimals_by("c", 1500, 2, sum)});
+  const Model m = fit(Table(real), quick_made(5), 2);
+  ASSERT_TRUE(finds(m, "c = a + b"));
+  const Table made = complete(m, repeated(real, 150, 2, {"c"}));
+  double share_of_a = 0;
+  for (int64_t i = 0; i < made.rows; ++i) {
+    EXPECT_NEAR(number(made, "a", i) + number(made, "b", i), sum(i / 2), 1e-9) << i;
+    share_of_a += number(made, "a", i) / sum(i / 2) / static_cast<double>(made.rows);
+  }
+  EXPECT_NEAR(share_of_a, 0.5, 0.06);
+}
+
 // In a column that never holds 0, a blank that counts as 0 stays one.
 TEST(Given, BlanksThatCountAsZeroStayBlank) {
   const auto items = [](int64_t i) { return 10 + std::floor(80 * uniform(i, 1)); };

@@ -62,6 +62,7 @@ class Given : public GivenStream {
         monitor_(monitor),
         columns_(*model_),
         cells_(*model_, columns_, std::move(given), {options.completes, place_of(options)}, team),
+        open_(*model_, columns_, cells_.table()),
         rules_(*model_, columns_, cells_, options.where) {
     report_.empty.assign(columns_.table().columns.size(), 0);
     if (const std::string line = rules_.misread_numbers(); !line.empty()) notice(monitor_, line);
@@ -82,7 +83,8 @@ class Given : public GivenStream {
     std::vector<Row> rows(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) {
       Row& r = rows[static_cast<size_t>(i)];
-      r.leads = generator_ != nullptr && generator_->draws_in_order() && cells_.leads(first + i);
+      r.leads =
+          generator_ != nullptr && generator_->draws_in_order() && cells_.leads(first + i) && !open_.any(first + i);
       r.whole = std::ranges::none_of(cells_.table().columns, [&](const Column& c) { return c.is_missing(first + i); });
     }
     for (std::vector<Candidate> wanted = candidates_of(rows, first); !wanted.empty();
@@ -192,7 +194,8 @@ class Given : public GivenStream {
         const std::vector<double> far = rules_.distances(drawn, of);
         for (int64_t i = 0; i < count; ++i) weights[static_cast<size_t>(from + i)] = -far[static_cast<size_t>(i)];
       }
-      restore(rows, of);
+      const std::vector<double> share = restore(rows, of);
+      for (int64_t i = 0; i < count; ++i) weights[static_cast<size_t>(from + i)] += share[static_cast<size_t>(i)];
       if (nearest && options_.completes) {
         std::ranges::copy(rules_.empty(rows, of, nullptr), empty.begin() + from);
         for (int64_t i = from; i < from + count; ++i)
@@ -274,10 +277,13 @@ class Given : public GivenStream {
                                   tries.data(), 0, nullptr,
                                   options_.completes ? Encoder::Identifiers::all : Encoder::Identifiers::as_fitted);
   }
-  // Turns them into rows of the table; columns computed by rules use the given cells.
-  void restore(Table& rows, const std::vector<int64_t>& of) const {
+  // Turns them into rows of the table; columns computed by rules use the given cells. Returns the ln of a factor of
+  // each row's weight.
+  std::vector<double> restore(Table& rows, const std::vector<int64_t>& of) const {
     cells_.put(rows, of);
+    const std::vector<double> share = generator_ != nullptr ? open_.solve(rows, of) : std::vector<double>(of.size(), 0);
     columns_.restore(rows);
+    return share;
   }
 
   Table taken(const std::vector<Row>& rows, int64_t first) {
@@ -348,6 +354,7 @@ class Given : public GivenStream {
   const Monitor& monitor_;
   ShownColumns columns_;
   KnownCells cells_;
+  OpenInputs open_;
   KeptRules rules_;
   std::unique_ptr<RowMethod> method_;
   std::unique_ptr<GivenGenerator> generator_;  // null: the method has none, and plain_ is used

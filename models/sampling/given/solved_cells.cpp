@@ -270,4 +270,71 @@ std::vector<std::vector<SolvedCell>> solve_cells(const RowModel& model, const Sh
   return Solver(model, columns, given).run();
 }
 
+// ln of a weight that counts only where all candidates have it: how likely the other bin is, is not known.
+constexpr double kAnotherBin = -1e5;
+
+OpenInputs::OpenInputs(const RowModel& model, const ShownColumns& columns, const Table& given)
+    : model_(model), columns_(columns), given_(given) {
+  for (const FoundRule& f : model.rules.found()) {
+    if (f.rule->makes() != TableRule::Makes::values) continue;
+    const std::vector<std::string> names = f.rule->columns(given);
+    std::vector<int> places;
+    for (const std::string& name : names) places.push_back(place_of(given, name));
+    if (std::ranges::min(places) < 0 || has_texts(given.columns[static_cast<size_t>(places[0])])) continue;
+    Input widest{places[0], -1, -1, {}};
+    double width = 0;
+    for (size_t k = 1; k < names.size(); ++k) {
+      const int j = place_of(columns.learned(), names[k]);
+      if (!columns.learns_numbers(j) || !columns.decides(j, places[k])) continue;
+      const Encoder::Reach reach = model.encoder.reach(j);
+      if (!reach.only.empty() || !(reach.high - reach.low > width)) continue;
+      width = reach.high - reach.low, widest.leaf = places[k], widest.learned = j;
+    }
+    if (widest.leaf < 0) continue;
+    const auto absent = [&](int c, int64_t row) { return given.columns[static_cast<size_t>(c)].is_missing(row); };
+    for (int64_t i = 0; i < given.rows; ++i) {
+      const auto missing = std::ranges::count_if(places, [&](int c) { return absent(c, i); });
+      widest.open.push_back(!absent(widest.target, i) && absent(widest.leaf, i) && missing > 1 ? 1 : 0);
+    }
+    if (std::ranges::count(widest.open, 1) > 0) inputs_.push_back(std::move(widest));
+  }
+}
+
+bool OpenInputs::any(int64_t row) const {
+  return std::ranges::any_of(inputs_, [&](const Input& input) { return input.open[static_cast<size_t>(row)] != 0; });
+}
+
+std::vector<double> OpenInputs::solve(Table& learned, const std::vector<int64_t>& of) const {
+  std::vector<double> share(of.size(), 0);
+  for (const Input& input : inputs_) {
+    const auto open = [&](size_t i) { return input.open[static_cast<size_t>(of[i])] != 0; };
+    Table rows = learned;
+    columns_.restore(rows);
+    Column &target = rows.columns[static_cast<size_t>(input.target)],
+           &leaf = rows.columns[static_cast<size_t>(input.leaf)];
+    for (size_t i = 0; i < of.size(); ++i) {
+      if (open(i)) leaf.numbers[i] = kMissing;
+      target.numbers[i] =
+          open(i) ? given_.columns[static_cast<size_t>(input.target)].numbers[static_cast<size_t>(of[i])] : kMissing;
+    }
+    solve_cells(model_, columns_, rows);
+    Column& drawn = learned.columns[static_cast<size_t>(input.learned)];
+    const Encoder::Reach reach = model_.encoder.reach(input.learned);
+    for (size_t i = 0; i < of.size(); ++i) {
+      const double x = rows.columns[static_cast<size_t>(input.leaf)].numbers[i];
+      const int32_t level = model_.encoder.level_of_number(input.learned, drawn.numbers[i]);
+      if (!open(i) || !(x >= reach.low && x <= reach.high)) continue;
+      drawn.numbers[i] = x;
+      if (model_.encoder.level_of_number(input.learned, x) != level) {
+        share[i] += kAnotherBin;
+        continue;
+      }
+      const double width = model_.encoder.number_of_level(input.learned, level, 1) -
+                           model_.encoder.number_of_level(input.learned, level, 0);
+      if (width > 0) share[i] -= std::log(width);
+    }
+  }
+  return share;
+}
+
 }  // namespace tessera
