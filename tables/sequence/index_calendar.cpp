@@ -88,13 +88,19 @@ double IndexCalendar::nearest(double x, std::span<const int32_t> wanted, double 
   const bool hours = std::any_of(cycles_.begin(), cycles_.end(), [](const Cycle& c) { return c.of == Cycle::hour; });
   const double unit = hours ? day_ / kHours : day_;
   std::vector<int8_t> at(cycles_.size());
-  for (int k = 0; k <= (hours ? kHours : 1) * kDays; ++k)
-    for (const double sign : {1.0, -1.0}) {
-      const double y = grid.any() ? grid.at(grid.place(x) + sign * k) : x + sign * k * unit;
+  double after = x, before = x;
+  for (int k = 0; k <= (hours ? kHours : 1) * kDays; ++k) {
+    for (const double y : {after, before}) {
       if (y < low || y > high) continue;
       levels(y, at.data());
       if (std::equal(at.begin(), at.end(), wanted.begin())) return y;
     }
+    // an hour or a day further, or to the next place of a coarser grid: one of minutes has 1,440 places in a day
+    after += unit, before -= unit;
+    if (!grid.any()) continue;
+    const double last = grid.place(after - unit), first = grid.place(before + unit);
+    after = grid.at(std::max(last + 1, grid.place(after))), before = grid.at(std::min(first - 1, grid.place(before)));
+  }
   return x;
 }
 

@@ -1,5 +1,6 @@
 // The calendar of an index: its hours, weekdays and months, the one that is expected, the nearest with some of them.
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "sequence/sequences.h"
 #include "support/thrown.h"
@@ -103,6 +104,22 @@ TEST(IndexCalendar, FindsTheNearestIndexWithItsLevels) {
   EXPECT_EQ(c.nearest(at, saturday, 0, 2 * at, {}), at + 2 * kDay);
   EXPECT_EQ(c.nearest(at, tuesday, 0, 2 * at, {}), at - 2 * kDay - kHour);
   EXPECT_EQ(c.nearest(at, tuesday, at - kDay, at + kDay, {}), at) << "none in the range";
+  const std::vector<double> minutes = every(60, 3000, kMonday * kDay), hours = every(kHour, 240, kMonday * kDay),
+                            days = every(kDay, 60, kMonday * kDay + 5 * kHour);
+  for (const std::vector<double>& places : {minutes, hours}) {
+    std::vector<int32_t> rows(places.size());
+    std::iota(rows.begin(), rows.end(), 0);
+    const IndexGrid grid(index_of(ColumnType::datetime, places), places, rows, 1);
+    ASSERT_TRUE(grid.any());
+    const double on = grid.at(grid.place(at));
+    EXPECT_EQ(c.nearest(on, same, 0, 2 * at, grid), on);
+    EXPECT_EQ(c.nearest(on, saturday, 0, 2 * at, grid), on + 2 * kDay) << "a day has " << places[1] - places[0];
+    EXPECT_EQ(c.nearest(on, tuesday, 0, 2 * at, grid), on - 2 * kDay - kHour);
+  }
+  std::vector<int32_t> rows(days.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  const IndexGrid daily(index_of(ColumnType::datetime, days), days, rows, 1);
+  EXPECT_EQ(c.nearest(days[0], saturday, 0, 2 * at, daily), days[5]) << "places that are further apart than hours";
 }
 
 TEST(IndexCalendar, RefusesDamagedOnes) {
