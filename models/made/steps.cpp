@@ -9,6 +9,7 @@
 #include "models/made/method.h"
 #include "models/made/sampling.h"
 #include "models/method/given.h"
+#include "models/method/importance.h"
 #include "models/sampling/identities.h"
 
 namespace tessera {
@@ -45,7 +46,7 @@ StepRows::StepRows(const SequenceEncoder& encoder, int seen_codes) : encoder_(en
     number.ascending = number.width;
     add(Cell::Of::number, number, 0, 0, false);
     // Events end a sequence: the last step differs from others. Of one length, its number says which it is.
-    if (!windows && !encoder.one_length()) add(Cell::Of::left, level(kLeft), 0, 0, false);
+    if (!windows && !encoder.one_length()) add(Cell::Of::left, level(kLeft), 0, 0, false), near_end_ = kLeft - 1;
     for (int c = 0; c < encoder.calendar().cycles(); ++c)
       add(Cell::Of::calendar, level(encoder.calendar().width(c)), c, 0, false);
     for (int back = memory_; back >= 1; --back)
@@ -176,11 +177,27 @@ class MadeDrawer : public StepDrawer {
         identity_(3 * batch_),
         given_(batch_ * static_cast<size_t>(rows.given())) {}
 
-  void draw(const SequencesToDraw& of, float*, int32_t* codes) override {
+  void draw(const SequencesToDraw& of, float*, int32_t* codes) override { draw(of, codes, nullptr); }
+  int steps_near_end() const override { return rows_.steps_near_end(); }
+  std::vector<double> log_near_end(const SequencesToDraw& of) override {
+    const size_t n = of.ids.size();
+    std::vector<int32_t> codes(n * static_cast<size_t>(of.given->longest * encoder_.steps().codes()));
+    std::vector<double> out(n, 0);
+    draw(of, codes.data(), &out);
+    return out;
+  }
+
+ private:
+  // `log_end`: of each sequence, for log_near_end(): only given steps are drawn.
+  void draw(const SequencesToDraw& of, int32_t* codes, std::vector<double>* log_end) {
     const size_t n = of.ids.size();
     const int64_t longest = of.given != nullptr ? of.given->longest : encoder_.longest(),
                   width = encoder_.steps().codes();
-    const int64_t steps = rows_.whole() ? 1 : *std::max_element(of.lengths.begin(), of.lengths.end());
+    int64_t steps = rows_.whole() ? 1 : *std::max_element(of.lengths.begin(), of.lengths.end());
+    if (log_end != nullptr) {
+      const auto lengths = of.given->sequences.length.begin() + static_cast<std::ptrdiff_t>(of.given_first);
+      steps = *std::max_element(lengths, lengths + static_cast<std::ptrdiff_t>(n));
+    }
     std::vector<StepCoding::Values> values(n);
     for (size_t i = 0; i < n; ++i) values[i].statics = &of.attributes, values[i].sequence = static_cast<int64_t>(i);
     std::vector<int32_t> step(n * static_cast<size_t>(width)), known(step.size());
@@ -188,18 +205,21 @@ class MadeDrawer : public StepDrawer {
     const auto given_at = [&](size_t i, int64_t t) {
       return of.given != nullptr && t < of.given->sequences.length[of.given_first + i];
     };
+    const auto near_end = [&](size_t i, int64_t t) {
+      return log_end != nullptr && given_at(i, t) && !given_at(i, t + rows_.steps_near_end());
+    };
     for (int64_t t = 0; t < steps; ++t) {
       bool all = true;
       if (of.given != nullptr) evidence_.assign(batch_ * static_cast<size_t>(rows_.layout().data_width), 0.0f);
       for (size_t i = 0; i < n; ++i) {
         if (!given_at(i, t)) {
-          all = all && t >= of.lengths[i];
+          all = all && (log_end != nullptr || t >= of.lengths[i]);
           continue;
         }
         float* levels = evidence_.data() + i * static_cast<size_t>(rows_.layout().data_width);
         int32_t* own = known.data() + i * static_cast<size_t>(width);
         encoder_.given_codes(*of.given, of.given_first + i, t, values[i], own);
-        all = rows_.allow(own, t, levels) && all;
+        all = rows_.allow(own, t, levels) && all && !near_end(i, t);
         for (int64_t later = 1; rows_.whole() && given_at(i, later); ++later) allow_later(of, i, later, levels);
       }
       if (t == 0 && encoder_.begins_anywhere()) {
@@ -207,6 +227,9 @@ class MadeDrawer : public StepDrawer {
           encoder_.first_step(of.codes + i * static_cast<size_t>(encoder_.attributes().codes()), at(i, 0));
       } else if (!all || rows_.whole()) {
         run(of, t, codes, longest, values);
+        for (size_t i = 0; i < n; ++i)
+          if (near_end(i, t))
+            (*log_end)[i] += row_value(*continuing_, continuing_->find("log_weight"), static_cast<int64_t>(i));
         for (size_t i = 0; i < n; ++i) rows_.take(drawn_.data() + i * (drawn_.size() / batch_), t, longest, at(i, 0));
       }
       if (rows_.whole()) return;
@@ -224,7 +247,6 @@ class MadeDrawer : public StepDrawer {
     }
   }
 
- private:
   // Of a row that is a sequence: all given steps at once, from their values.
   void allow_later(const SequencesToDraw& of, size_t i, int64_t t, float* levels) const {
     StepCoding::Values before;

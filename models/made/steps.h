@@ -19,8 +19,9 @@ class StepRows {
 
   const RowLayout& layout() const { return layout_; }
   int given() const { return given_; }
-  bool whole() const { return whole_; }   // a row is a sequence
-  int memory() const { return memory_; }  // steps before that a step sees
+  bool whole() const { return whole_; }             // a row is a sequence
+  int memory() const { return memory_; }            // steps before that a step sees
+  int steps_near_end() const { return near_end_; }  // that see how many are left
 
   EncodedTable table(const EncodedSequences& sequences, Team& team) const;
   struct Place {  // of a step in its sequence
@@ -49,7 +50,7 @@ class StepRows {
 
   const SequenceEncoder& encoder_;
   bool whole_ = false;
-  int memory_ = 0, given_ = 0, codes_ = 0, longest_ = 0;
+  int memory_ = 0, given_ = 0, codes_ = 0, longest_ = 0, near_end_ = 0;
   std::vector<Cell> cells_;
   RowLayout layout_;
 };

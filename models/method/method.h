@@ -195,6 +195,10 @@ class StepDrawer {
   virtual ~StepDrawer() = default;
   // Writes alphas [n, T, alphas] and codes [n, T, codes], as SequenceEncoder::decode() reads them.
   virtual void draw(const SequencesToDraw& sequences, float* alphas, int32_t* codes) = 0;
+  // The number of last steps that depend on how many follow: 0: none does.
+  virtual int steps_near_end() const { return 0; }
+  // ln of the probability of as many last given steps of each sequence, if it has these lengths.
+  virtual std::vector<double> log_near_end(const SequencesToDraw&) { return {}; }
 };
 
 // A method whose model is of sequences.

@@ -1,4 +1,5 @@
 // Made on sequences: what a step may see, what sampled sequences keep, bits, files.
+#include <map>
 #include <set>
 
 #include "models/made/steps.h"
@@ -381,6 +382,36 @@ TEST(MadeSteps, StepsKnowTheirWeekdayAndTheirEnd) {
         weekday_of(static_cast<int64_t>(after.find("day")->numbers[static_cast<size_t>(i)])) == 6) {
       EXPECT_EQ(cell(*after.find("state"), i), "closed") << i;
     }
+}
+
+// Given steps of shops that are sold, and of the same without the last one: what ends a sequence ends it when it is
+// given, too.
+TEST(MadeSteps, FinishedSequencesAreNotContinued) {
+  FitOptions f = made_of_sequences(12, 0, "key");
+  f.sequences.statics.clear(), f.sequences.index = "day";
+  const Table real = shops(400);
+  const Model m = fit(real, f);
+  std::vector<int64_t> finished, open;
+  for (int64_t i = 0; i < real.rows && finished.size() < 1000; ++i) {
+    const bool last = i + 1 == real.rows || real.columns[0].numbers[static_cast<size_t>(i)] !=
+                                                real.columns[0].numbers[static_cast<size_t>(i) + 1];
+    finished.push_back(i);
+    if (!last) open.push_back(i);
+  }
+  const auto longer = [&](const std::vector<int64_t>& rows) {
+    Table given = real;
+    for (Column& c : given.columns) c = c.pick(rows);
+    given.rows = std::ssize(rows);
+    std::map<double, int64_t> more;
+    for (const double key : given.columns[0].numbers) --more[key];
+    const Table all = continued(m, Table(given), {});
+    EXPECT_EQ(lines(all), lines(continued(m, Table(given), {}, 2)));
+    for (const double key : all.find("key")->numbers) ++more[key];
+    const auto go_on = std::count_if(more.begin(), more.end(), [](const auto& of) { return of.second > 0; });
+    return static_cast<double>(go_on) / static_cast<double>(more.size());
+  };
+  EXPECT_LT(longer(finished), 0.1);
+  EXPECT_GT(longer(open), 0.9);
 }
 
 // Of fewer keys than protection counts, every length is learned as their mean.

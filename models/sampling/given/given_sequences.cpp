@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "engine/run/compile.h"
@@ -20,7 +21,8 @@ namespace {
 constexpr int64_t kSequencesOfBatch = 512, kStepsOfBatch = 1 << 16;  // of a batch
 constexpr int kAttributeTries = 32;                                  // candidates of the attributes that are not given
 constexpr int32_t kFloorTries = 16;                                  // of steps that take a balance below zero
-constexpr uint32_t kResampleAttributes = 2;                          // use of Purpose::propose
+constexpr uint32_t kResampleAttributes = 2, kResampleEnds = 3;       // uses of Purpose::propose
+constexpr double kRareLength = 0.02;                                 // of the nearest length's probability
 constexpr const char* kGivenRow = "(given row)";
 
 class GivenSequences : public GivenStream {
@@ -74,18 +76,14 @@ class GivenSequences : public GivenStream {
       ids.push_back(next_ + i), own.push_back(i);
       lengths.push_back(given_.lengths[first + static_cast<size_t>(i)]);
     }
-    const std::vector<int32_t> attribute_codes = draw_attributes(ids);
-    Table attributes = encoder_.decode_attributes(nullptr, attribute_codes.data(), ids.data(), n, options_.seed);
-    Table given_attributes;
-    for (const Column& c : given_.sequences.attributes.columns) given_attributes.columns.push_back(c.pick(ids));
-    given_attributes.columns[static_cast<size_t>(encoder_.length_column())].assign_missing(static_cast<size_t>(n));
-    put_cells(given_attributes, attributes, own);
-
-    if (options_.steps == 0) {
-      const std::vector<int32_t> drawn = encoder_.lengths(attributes);
-      for (size_t i = 0; i < lengths.size(); ++i)
-        given_.lengths[first + i] = lengths[i] = std::max({given_.sequences.length[first + i], drawn[i], 1});
+    std::vector<int32_t> attribute_codes;
+    if (options_.steps > 0) {
+      attribute_codes = draw_attributes(ids).codes;
+    } else {
+      attribute_codes = draw_ends(ids, lengths);
+      std::ranges::copy(lengths, given_.lengths.begin() + static_cast<std::ptrdiff_t>(first));
     }
+    Table attributes = attributes_of(ids, attribute_codes);
     const int64_t codes_each = given_.longest * encoder_.steps().codes();
     std::vector<int32_t> codes(static_cast<size_t>(n * codes_each)), drawn(codes.size());
     std::vector<int64_t> wanted = own;  // to be drawn, or drawn again
@@ -188,20 +186,79 @@ class GivenSequences : public GivenStream {
     given_.sequences.attributes.rows = std::ssize(of);
   }
 
-  // Their codes: given ones, and others drawn given them; the length is one that has not passed.
-  std::vector<int32_t> draw_attributes(const std::vector<int64_t>& ids) {
+  // Attributes in user's units, the given ones as they are given, without lengths.
+  Table attributes_of(const std::vector<int64_t>& ids, const std::vector<int32_t>& codes) const {
+    const std::ptrdiff_t n = std::ssize(ids);
+    Table out = encoder_.decode_attributes(nullptr, codes.data(), ids.data(), n, options_.seed), given;
+    for (const Column& c : given_.sequences.attributes.columns) given.columns.push_back(c.pick(ids));
+    given.columns[static_cast<size_t>(encoder_.length_column())].assign_missing(ids.size());
+    std::vector<int64_t> own(ids.size());
+    std::iota(own.begin(), own.end(), 0);
+    put_cells(given, out, own);
+    return out;
+  }
+
+  // Codes of attributes and lengths of sequences that may end after their given steps. How many steps are left is drawn
+  // by what the attributes and the last given steps tell: few sequences go on after a state that ends them.
+  std::vector<int32_t> draw_ends(const std::vector<int64_t>& ids, std::vector<int32_t>& lengths) {
+    const auto first = static_cast<size_t>(ids.front());
+    const int near_end = steps_->steps_near_end();
+    const std::vector<int32_t> given = lengths;
+    const auto with_drawn = [&](std::vector<int32_t>& to, const std::vector<int32_t>& codes, int left) {
+      const std::vector<int32_t> drawn = encoder_.lengths(attributes_of(ids, codes));
+      for (size_t i = 0; i < to.size(); ++i) to[i] = std::max({given[i] + left, drawn[i], 1});
+    };
+    if (near_end == 0 || program_ == nullptr) {
+      std::vector<int32_t> codes = draw_attributes(ids).codes;
+      with_drawn(lengths, codes, 0);
+      return codes;
+    }
+    const auto width = static_cast<std::ptrdiff_t>(encoder_.attributes().codes());
+    std::vector<int32_t> out(ids.size() * static_cast<size_t>(width));
+    std::vector<double> best(ids.size(), -INFINITY);
+    for (int left = 0; left <= near_end; ++left) {
+      const Attributes drawn = draw_attributes(ids, left);
+      std::vector<int32_t> own = given;
+      for (int32_t& length : own) length += left;
+      if (left == near_end) with_drawn(own, drawn.codes, left);
+      for (int32_t& length : own) length = std::min(length, given_.longest);
+      const std::vector<double> said = steps_->log_near_end(
+          {ids, own, nullptr, drawn.codes.data(), attributes_of(ids, drawn.codes), &given_, first});
+      for (size_t i = 0; i < ids.size(); ++i) {
+        const Philox w = random_words(options_.seed, Purpose::propose, kResampleEnds, static_cast<uint64_t>(ids[i]),
+                                      static_cast<uint32_t>(left));
+        const double key = drawn.log_weights[i] + said[i] - std::log(-std::log(open_uniform(w.word[0], w.word[1])));
+        if (left > 0 && !(key > best[i])) continue;
+        best[i] = key, lengths[i] = own[i];
+        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i) * width;
+        std::copy_n(drawn.codes.begin() + at, width, out.begin() + at);
+      }
+    }
+    return out;
+  }
+
+  // Their codes: given ones, and others drawn given them; the length is one that has not passed. `left`: how many steps
+  // follow the given ones, up to as many as drawers see, or more; −1: any number. ln of the probability of all that.
+  struct Attributes {
+    std::vector<int32_t> codes;
+    std::vector<double> log_weights;
+  };
+  Attributes draw_attributes(const std::vector<int64_t>& ids, int left = -1) {
     const RowLayout& layout = encoder_.attributes();
     const auto width = static_cast<size_t>(layout.codes());
-    std::vector<int32_t> out(std::max<size_t>(ids.size() * width, 1));
+    Attributes out{std::vector<int32_t>(std::max<size_t>(ids.size() * width, 1)), std::vector<double>(ids.size(), 0)};
     if (program_ == nullptr) return out;
     std::vector<double> best(ids.size(), -INFINITY);
     std::vector<Candidate> candidates;
+    const int tries = left < 0 ? kAttributeTries : kAttributeTries / (steps_->steps_near_end() + 1);
     for (const int64_t id : ids)
-      for (int32_t k = 0; k < (leads(id) ? 1 : kAttributeTries); ++k) candidates.push_back({id, k});
+      for (int32_t k = 0; k < (leads(id) ? 1 : tries); ++k) candidates.push_back({id, k});
+    std::vector<double> sums(ids.size(), 0);
     for (size_t from = 0; from < candidates.size(); from += kTried) {
       const std::span<const Candidate> some(candidates.data() + from,
                                             std::min<size_t>(kTried, candidates.size() - from));
-      for (size_t i = 0; i < kTried; ++i) allow(some[std::min(i, some.size() - 1)].row, i);
+      std::vector<char> possible(kTried);
+      for (size_t i = 0; i < kTried; ++i) possible[i] = allow(some[std::min(i, some.size() - 1)].row, i, left);
       identify(some, identity_);
       generator_->give(*program_, cells_);
       program_->refresh({"rows"});
@@ -211,16 +268,18 @@ class GivenSequences : public GivenStream {
         const Candidate& c = some[i];
         const Philox w = random_words(options_.seed, Purpose::propose, kResampleAttributes,
                                       static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
-        const double key = generator_->log_weight(*program_, static_cast<int64_t>(i)) -
-                           std::log(-std::log(open_uniform(w.word[0], w.word[1])));
+        const double weight = generator_->log_weight(*program_, static_cast<int64_t>(i));
+        const double key = weight - std::log(-std::log(open_uniform(w.word[0], w.word[1])));
         const auto to = static_cast<size_t>(c.row - ids.front());
+        if (possible[i]) sums[to] += std::exp(weight);
         if (c.attempt > 0 && !(key > best[to])) continue;
         best[to] = key;
         std::copy_n(codes.begin() + static_cast<std::ptrdiff_t>(i * width), width,
-                    out.begin() + static_cast<std::ptrdiff_t>(to * width));
+                    out.codes.begin() + static_cast<std::ptrdiff_t>(to * width));
       }
       report_.candidates += std::ssize(some);
     }
+    for (size_t i = 0; i < sums.size(); ++i) out.log_weights[i] = std::log(sums[i]);
     return out;
   }
 
@@ -233,24 +292,48 @@ class GivenSequences : public GivenStream {
            std::all_of(std::find_if(codes, codes + width, drawn), codes + width, drawn);
   }
 
-  void allow(int64_t sequence, size_t to) {
+  // Whether there is such a length.
+  bool allow(int64_t sequence, size_t to, int left) {
     const RowLayout& layout = encoder_.attributes();
     float* levels = cells_.levels.data() + to * static_cast<size_t>(layout.data_width);
     std::fill_n(levels, layout.data_width, 0.0f);
-    const double shortest = given_.lengths[static_cast<size_t>(sequence)];
+    bool possible = true;
     for (size_t k = 0; k < layout.spans.size(); ++k) {
       const Span& s = layout.spans[k];
       const int32_t code = given_.attributes[static_cast<size_t>(sequence) * layout.spans.size() + k];
-      std::vector<char> kept(static_cast<size_t>(s.width), code < 0);
+      std::vector<double> kept(static_cast<size_t>(s.width), code < 0 ? 1 : 0);
       if (code >= 0) kept[static_cast<size_t>(code)] = 1;
-      if (s.column == encoder_.length_column())
-        for (int32_t level = 0; level < s.width; ++level)
-          if (encoder_.attribute_encoder().number_of_level(s.column, level, kTop) < shortest)
-            kept[static_cast<size_t>(level)] = 0;
-      if (std::find(kept.begin(), kept.end(), 1) == kept.end()) continue;
+      if (s.column == encoder_.length_column()) kept = lengths_left(s, sequence, left);
+      if (std::ranges::none_of(kept, [](double share) { return share > 0; })) {
+        possible = false;
+        continue;
+      }
       for (size_t level = 0; level < kept.size(); ++level)
-        if (kept[level] == 0) levels[static_cast<size_t>(s.start) + level] = kImpossible;
+        if (kept[level] < 1)
+          levels[static_cast<size_t>(s.start) + level] =
+              kept[level] > 0 ? static_cast<float>(std::log(kept[level])) : kImpossible;
     }
+    return possible;
+  }
+
+  // The share of each level of the length that leaves so many steps.
+  std::vector<double> lengths_left(const Span& span, int64_t sequence, int left) const {
+    const Encoder& encoder = encoder_.attribute_encoder();
+    const double given = given_.lengths[static_cast<size_t>(sequence)], low = given + std::max(left, 0),
+                 high = left < 0 || left == steps_->steps_near_end() ? INFINITY : low;
+    std::vector<double> out(static_cast<size_t>(span.width));
+    for (int32_t level = 0; level < span.width; ++level) {
+      const double from = std::ceil(encoder.number_of_level(span.column, level, 0)),
+                   to = std::floor(encoder.number_of_level(span.column, level, kTop));
+      if (left < 0) out[static_cast<size_t>(level)] = to < low ? 0 : 1;
+      else
+        out[static_cast<size_t>(level)] =
+            std::max(0.0, std::min(to, high) - std::max(from, low) + 1) / std::max(to - from + 1, 1.0);
+    }
+    // few sequences have such a length: protection replaced it by another one
+    if (left == 0 && std::ranges::none_of(out, [](double share) { return share > 0; }))
+      out[static_cast<size_t>(encoder.level_of_number(span.column, given))] = kRareLength;
+    return out;
   }
 
   // What adds up from step to step goes on from the last given value, not from the first one.
