@@ -368,6 +368,16 @@ TEST(Running, GivenRulesOfBalancesAreAccepted) {
     EXPECT_TRUE(thrown([&] { with(rule); }).says("nor is it >= 0 of a balance")) << rule;
   o.given = {"stock = opening + received - issued", "stock = opening - issued + received"};
   EXPECT_TRUE(thrown([&] { found(stocks(), o); }).says("compute its column already"));
+  const auto post = [](int64_t i) { return whole_between(i, 1, 50, 90); };
+  const auto drawn = [](int64_t i) { return whole_between(i, 2, 0, 4); };
+  o.given = {"pre >= dry"};
+  const Thrown computed = thrown([&] {
+    found(with_keys(6, {whole_by("post", kRows, post), whole_by("drawn", kRows, drawn),
+                        whole_by("pre", kRows, [=](int64_t i) { return post(i) + drawn(i); }),
+                        whole_by("dry", kRows, [=](int64_t i) { return post(i) - whole_between(i, 3, 0, 9); })}),
+          o);
+  });
+  EXPECT_TRUE(computed.says("column \"pre\" is computed by another rule, pre = post + drawn")) << computed.message;
   o.given = {"account and n are unique together"};
   EXPECT_TRUE(thrown([&] { found(stocks(), o); }).says("not in sequences"));
 }

@@ -200,8 +200,18 @@ std::vector<GivenBound> GivenRules::bounds() {
   std::vector<GivenBound> out;
   for (const auto& [lower, upper, text, strict] : orders_) {
     const int a = place_of(table_, lower), b = place_of(table_, upper);
-    if (a >= 0 && b >= 0) out.push_back({a, b, strict});
-    else check(text);
+    if (a >= 0 && b >= 0) {
+      out.push_back({a, b, strict});
+      continue;
+    }
+    const auto computes = [&](const FoundRule& f) { return f.rule->column() == (a < 0 ? lower : upper); };
+    const auto by = std::ranges::find_if(found_, computes);
+    if (!options_.by_rejection && by != found_.end())
+      throw Error(ErrorCode::usage,
+                  fmt::format("Rule \"{}\": its column \"{}\" is computed by another rule, {}, and steps of sequences "
+                              "cannot be drawn again.\n  Omit it, or turn the search for rules off with `rules=off`.",
+                              text, by->rule->column(), by->rule->text()));
+    check(text);
   }
   return out;
 }
