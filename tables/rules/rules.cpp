@@ -76,11 +76,11 @@ void Rules::fill(Table& table, uint64_t seed, bool once) const {
   }
 }
 
-void Rules::restore(Table& rows, const Table* known) const {
+void Rules::restore(Table& rows, const Table* known, bool last) const {
   for (Column& c : rows.columns) round_as_written(c);  // what rules compute from
   if (found_.empty()) return;
   for (auto f = found_.rbegin(); f != found_.rend(); ++f) {
-    if (known != nullptr) f->rule->restore_given(rows, *known);
+    if (known != nullptr) f->rule->restore_given(rows, *known, last);
     else f->rule->restore(rows);
   }
   for (Column& c : rows.columns) round_as_written(c);  // and what they compute

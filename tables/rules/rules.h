@@ -50,8 +50,8 @@ class Rules {
   // For rows with given cells: missing ones are unknown, and, with `filled`, will be filled.
   void reduce_given(Table& rows, Team& team, bool filled) const;
   void fill(Table& table, uint64_t seed, bool once = false) const;  // once: of the attributes of sequences
-  // `known`: as restore_given() has it; null: no rows are given.
-  void restore(Table& rows, const Table* known = nullptr) const;
+  // `known`, `last`: as restore_given() has them; null: no rows are given.
+  void restore(Table& rows, const Table* known = nullptr, bool last = false) const;
   void restore_once(Table& attributes) const;  // the static columns of sequences
   // Table columns that are a function of this column of the model only.
   std::vector<std::string> shown(const std::string& learned) const;

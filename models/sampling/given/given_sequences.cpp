@@ -93,7 +93,7 @@ class GivenSequences : public GivenStream {
       for (const int64_t i : wanted)
         std::copy_n(drawn.begin() + i * codes_each, codes_each, codes.begin() + i * codes_each);
       batch = encoder_.decode(nullptr, codes.data(), attributes, ids.data(), n, options_.seed, 0, &given_, first);
-      restore(batch, first, lengths);
+      restore(batch, first, lengths, attempt + 1 == kFloorTries);
       wanted = below_floor(batch, first, lengths);
     }
     put_given(batch, first, lengths);
@@ -337,7 +337,7 @@ class GivenSequences : public GivenStream {
   }
 
   // What adds up from step to step goes on from the last given value, not from the first one.
-  void restore(Table& rows, size_t first, const std::vector<int32_t>& lengths) const {
+  void restore(Table& rows, size_t first, const std::vector<int32_t>& lengths, bool last) const {
     const auto known = [&](const Column& from) {
       std::vector<double> out;
       for (size_t i = 0; i < lengths.size(); ++i)
@@ -356,7 +356,7 @@ class GivenSequences : public GivenStream {
       sums.columns.push_back(c.head());
       for (const double x : known(c)) sums.columns.back().numbers.push_back(x);
     }
-    model_->rules.restore(rows, &sums);
+    model_->rules.restore(rows, &sums, last);
   }
 
   // Sequences whose balances fall below zero though those of the table and the given ones do not.

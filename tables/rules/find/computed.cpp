@@ -140,8 +140,12 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
   const bool falls =
       negative_terms(expression) || (search.options.by_rejection && of.size() > 1 &&
                                      std::ranges::any_of(of, [&](int j) { return has_negative(search.column(j)); }));
+  // Of shares of a whole, the largest is lowered.
+  const bool shared = rule.shares && of.size() > 1 && std::ranges::none_of(of, [&](int j) {
+                        return has_negative(search.column(j)) || !is_quantity(search.column(j));
+                      });
   if (is_quantity(target) && falls && !has_negative(target)) {
-    if (is_spelled(target) || (!search.options.by_rejection && !given)) return {};
+    if (is_spelled(target) || (!search.options.by_rejection && !given && !shared)) return {};
     if (search.options.by_rejection) found.check = quoted_name(target.name) + " >= 0";
   }
   bool limited = false;
@@ -158,7 +162,7 @@ std::optional<FoundRule> by_construction(const RuleSearch& search, const Compute
   ComputedData data{head_of(target), rule.expression, {rule.rounded}};
   // With one input, the column is as informative as its input.
   data.seen = search.seen_as(target, gaps, search.options.by_rejection && is_quantity(target) && of.size() > 1);
-  if (rule.shares && !data.seen.column.empty() && !gaps && !limited)
+  if (rule.shares && !gaps && (search.options.by_rejection ? !data.seen.column.empty() && !limited : shared))
     for (const int j : of) data.shares.push_back(search.column(j).name);
   found.rule = make_rule(std::move(data));
   return found;

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "tables/formats/number_format.h"
@@ -112,6 +114,7 @@ class RuleFinder {
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
     if (find) keep(find_grids(search(), out_.found_));
+    spare_read_amounts();
     find_once();
     given_.check_floors();
     report(true);
@@ -351,6 +354,7 @@ class RuleFinder {
       const TableRule& sum = *found[k].rule;
       const std::vector<std::string> columns = sum.columns(table_);
       const auto at = static_cast<std::ptrdiff_t>(waiting_.make_place(sum.column(), columns));
+      names_[&sum] = columns;
       reduce_now(sum, own_least(columns));
       out_.found_.insert(out_.found_.begin() + at, found[k]);
       if (k > 0 && found[k - 1].rule->kind() == std::string_view(FloorData::kKind))  // of this sum
@@ -374,6 +378,28 @@ class RuleFinder {
       }
     keep(std::move(bands));
     exclude_columns_of(std::move(sums), &Rules::firsts);
+  }
+
+  // A balance changes no amount that rules restored before it have read, its own sum excepted, and the grid that all
+  // amounts of the sum lie on.
+  void spare_read_amounts() {
+    std::vector<std::string> read, own;  // own: of the rule before, restored just now
+    std::map<std::string, std::string> grids;
+    for (auto f = out_.found_.rbegin(); f != out_.found_.rend(); ++f) {
+      const bool of_it = f != out_.found_.rbegin() && std::prev(f)->rule->column() == f->rule->column();
+      if (!of_it) read.insert(read.end(), own.begin(), own.end()), own.clear();
+      std::set<std::string> steps;  // "": of an amount without a grid
+      for (const std::string& name : own)
+        if (name != f->rule->column()) steps.insert(grids.contains(name) ? grids[name] : "");
+      std::vector<std::string> changed = read;
+      for (const auto& [name, step] : grids)
+        if (steps.size() != 1) changed.push_back(name);
+      if (RulePtr spared = f->rule->sparing(changed)) f->rule = std::move(spared);
+      if (const std::string& name = f->rule->column(); f->rule->kind() == std::string_view("grid"))
+        grids[name] = f->rule->text().substr(quoted_name(name).size());
+      else if (const auto names = names_.find(f->rule.get()); names != names_.end())
+        own.insert(own.end(), names->second.begin(), names->second.end());
+    }
   }
 
   // Columns learned as differences between steps are in no other rule; given rules come first.
@@ -584,6 +610,7 @@ class RuleFinder {
   }
   void keep(FoundRule found) {
     size_t at = out_.found_.size();
+    names_[found.rule.get()] = found.rule->columns(table_);
     const bool computes =
         found.rule->makes() == TableRule::Makes::values || found.rule->kind() == std::string_view(BandData::kKind);
     if (waits_ && computes) {
@@ -620,6 +647,7 @@ class RuleFinder {
   GivenRules given_{table_, options_, out_.found_, out_.checked_, once_};
   WaitingRules waiting_{table_, out_.found_};                                // rules that have not reduced the table
   std::unordered_map<const TableRule*, std::vector<std::string>> computes_;  // columns of rules that compute one
+  std::unordered_map<const TableRule*, std::vector<std::string>> names_;     // columns of rules, when they were kept
   bool waits_ = true;                   // rules that compute columns reduce it later
   std::vector<std::string> with_gaps_;  // computed columns that are missing in some rows, as they are learned
   std::vector<std::string> forms_;      // columns that hold the forms of others

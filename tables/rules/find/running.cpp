@@ -35,6 +35,7 @@ struct Balance {
   std::vector<RunningTerm> terms;  // of its changes; none: their sign follows from a category
   int target = -1;
   bool late = false, of_sum = false;  // of_sum: by another one
+  int part = -1;                      // of a category: the amount
 };
 
 class RunningSearch {
@@ -57,10 +58,10 @@ class RunningSearch {
     for (const int target : parts_) {
       if (is_taken(target) || !is_complete(search_.column(target))) continue;
       if (std::all_of(rows_.begin(), rows_.end(), [&](int64_t row) { return change(target, row) == 0; })) continue;
-      for (const bool late : {false, true}) {
-        steps_.late = late;
+      for (const auto& [few, late] : {std::pair{false, false}, {false, true}, {true, false}, {true, true}}) {
+        steps_.late = late, few_break_it_ = few;
         std::optional<Balance> found = sum_of(target);
-        if (!found && !late) found = signed_by_category(target);
+        if (!found && !late && !few) found = signed_by_category(target);
         if (!found) continue;
         found->target = target, found->late = late;
         balances.push_back(std::move(*found));
@@ -77,7 +78,8 @@ class RunningSearch {
       }
       std::vector<FoundRule> own;
       if (has_floor(late.target))
-        own.push_back({make_rule(FloorData{search_.column(late.target).name, steps_.key}), {search_.table.rows}});
+        own.push_back({make_rule(FloorData{search_.column(late.target).name, steps_.key, amounts_of(late)}),
+                       {search_.table.rows}});
       own.push_back(late.rule);
       out.insert(late.of_sum ? out.begin() : out.end(), own.begin(), own.end());
     }
@@ -175,7 +177,7 @@ class RunningSearch {
     const auto in = [](const std::vector<int>& all, int j) { return std::ranges::find(all, j) != all.end(); };
     for (const int target : columns)
       for (const int of : columns)
-        for (const std::string_view how : CarriedData::kHows) {
+        for (const std::string_view how : {CarriedData::kHows[0], CarriedData::kHows[1], CarriedData::kHows[2]}) {
           if (of == target || is_taken(target) || in(sources, target) || in(targets, of)) continue;
           auto found = carried_of(target, of, {{}, search_.column(of).name, std::string(how), false, steps_});
           if (!found) continue;
@@ -191,6 +193,11 @@ class RunningSearch {
     if (c.type != source.type && !(is_quantity(c) && is_quantity(source))) return {};
     if (!copies && (!is_ordered(c) || !is_complete(c) || !is_complete(source))) return {};
     const std::vector<int32_t> codes = codes_in(c, source);
+    const auto has_gap = [&](const Column& of_cells) {
+      for (int64_t row = 0; row < search_.table.rows; ++row)
+        if (of_cells.is_missing(row)) return true;
+      return false;
+    };
     const auto said = [&](int64_t row) {
       if (source.is_missing(row)) return kMissing;
       const double x = source.key(static_cast<size_t>(row));
@@ -220,6 +227,7 @@ class RunningSearch {
       if (greatest ? cell(row) < said(row) : cell(row) > said(row)) return {};
       data.begins &= cell(row) == said(row);
     }
+    if (copies && !has_gap(c) && has_gap(source)) data.how = CarriedData::kHows[3];
     data.target = head_of(c);
     return FoundRule{make_rule(std::move(data)), *evidence};
   }
@@ -251,6 +259,24 @@ class RunningSearch {
       falls |= previous_[i] >= 0 && numbers[i] < numbers[static_cast<size_t>(previous_[i])];
     }
     return falls;
+  }
+
+  // Those that are taken, if none of them is below 0.
+  FloorAmounts amounts_of(const Balance& balance) const {
+    FloorAmounts out{{}, !steps_.windows && !balance.terms.empty(), balance.late, balance.terms.empty()};
+    for (const RunningTerm& t : balance.terms.empty() ? std::vector{RunningTerm{balance.part, -1}} : balance.terms) {
+      const Column& c = search_.column(t.column);
+      if (t.sign < 0 && t.by < 0 && std::ranges::none_of(c.numbers, [](double x) { return x < 0; }))
+        out.names.push_back(c.name);
+    }
+    double begins = kMissing;
+    for (int64_t row = 0; out.first && row < search_.table.rows; ++row) {
+      if (before(row) >= 0) continue;
+      const double x = number(balance.target, row) - (balance.late ? 0 : sum(balance.terms, row));
+      out.first = begins != begins || same_number(x, begins, search_.column(balance.target));
+      begins = x;
+    }
+    return out;
   }
 
   Column head_of_change(int target) const {
@@ -287,10 +313,15 @@ class RunningSearch {
     return {};
   }
   std::optional<Balance> tried(int target, const std::vector<RunningTerm>& terms) const {
+    int breaks = 0;
     for (const int64_t row : rows_)
-      if (!gives(target, terms, row, row)) return {};
+      if (!gives(target, terms, row, row) && ++breaks > (few_break_it_ ? 1 : 0)) return {};
+    const std::vector<char> exceptions = exceptions_of(target, terms);
+    if (few_break_it_ && exceptions.empty()) return {};
+    const auto is_exception = [&](int64_t row) { return few_break_it_ && exceptions[static_cast<size_t>(row)] != 0; };
     const auto holds = [&](int64_t row, int64_t other) {
-      return before(row) < 0 || before(other) < 0 ? -1 : gives(target, terms, row, other) ? 1 : 0;
+      if (before(row) < 0 || before(other) < 0 || is_exception(row) || is_exception(other)) return -1;
+      return gives(target, terms, row, other) ? 1 : 0;
     };
     const double parts = 2 * static_cast<double>(parts_.size());
     const auto evidence = search_.evidence_of(holds, std::pow(parts, static_cast<double>(terms.size() + 1)));
@@ -298,6 +329,22 @@ class RunningSearch {
     return Balance{
         running(target, make_rule(ComputedData{head_of_change(target), text_of(terms, " + ", " - ")}), *evidence),
         terms};
+  }
+
+  // The rows that break it, which a model would not learn anyway: only the value before the first step is learned.
+  // Empty: as many keys have some as a value that is stored needs.
+  std::vector<char> exceptions_of(int target, const std::vector<RunningTerm>& terms) const {
+    if (!few_break_it_) return {};
+    std::vector<int> places{target};
+    for (const RunningTerm& t : terms) places.push_back(t.column);
+    const int64_t least = search_.holders.least(search_.columns_at(places));
+    std::vector<char> out(previous_.size());
+    Held breaks;
+    search_.holders.each([&](int64_t row, int64_t holder) {
+      if (before(row) < 0 || breaks.holders >= least || gives(target, terms, row, row)) return;
+      out[static_cast<size_t>(row)] = 1, breaks.add(holder);
+    });
+    return breaks.holders < least ? out : std::vector<char>{};
   }
 
   // A table of changes, one column that has their size, and the categories.
@@ -326,7 +373,7 @@ class RunningSearch {
         if (x != x) x = 0;
       const auto found = find_rates(RuleSearch(steps, search_.options, Holders(steps, search_.options), search_.team));
       if (found && found->rule->column() == name)
-        return Balance{running(target, found->rule, found->evidence), {}, -1, false, is_taken(part)};
+        return Balance{running(target, found->rule, found->evidence), {}, -1, false, is_taken(part), part};
     }
     return {};
   }
@@ -338,6 +385,7 @@ class RunningSearch {
 
   const RuleSearch& search_;
   RunningSteps steps_;
+  bool few_break_it_ = false;  // rows of fewer keys than a stored value needs may break a sum
   std::vector<int32_t> previous_;
   std::vector<int64_t> rows_;
   std::vector<int> parts_, taken_;

@@ -41,8 +41,14 @@ class ComputedRule : public GivesColumn<ComputedData> {
   }
 
   void restore(Table& rows) const override {
-    if (!data_.shares.empty() && place_of(rows, seen()) >= 0) share_out(rows);
+    if (!data_.shares.empty() && (seen().empty() || place_of(rows, seen()) >= 0)) share_out(rows);
     GivesColumn::restore(rows);
+  }
+  RulePtr sparing(const std::vector<std::string>& read) const override {
+    if (!seen().empty() || data_.shares.empty()) return {};
+    ComputedData data = data_;
+    std::erase_if(data.shares, [&](const std::string& name) { return std::ranges::find(read, name) != read.end(); });
+    return make_rule(std::move(data));
   }
   void show(const std::string& learned, std::vector<std::string>& columns) const override {
     const auto& shares = data_.shares;
@@ -51,7 +57,8 @@ class ComputedRule : public GivesColumn<ComputedData> {
   }
 
  private:
-  // The shares as columns of the rows, the one that is computed as it was drawn.
+  // The shares as columns of the rows, the one that is computed as it was drawn. Of steps of sequences, which do not
+  // learn it, the others leave nothing less than 0.
   void share_out(Table& rows) const {
     const Arithmetic expression = parse_arithmetic(data_.is, rows, "a rule");
     std::vector<Column*> shares;
@@ -59,15 +66,23 @@ class ComputedRule : public GivesColumn<ComputedData> {
       shares.push_back(&numbers_of(rows, name));
       for (double& x : shares.back()->numbers) x = rounded(x, digits_of(*shares.back()));  // learned ones may be means
     }
-    const Column& drawn = numbers_of(rows, seen());
-    for (size_t i = 0; i < drawn.numbers.size(); ++i) {
-      const double own = drawn.numbers[i], rest = exact_value(expression, rows, i, data_.target) - own;
+    const Column* drawn = seen().empty() ? nullptr : &numbers_of(rows, seen());
+    for (size_t i = 0; i < static_cast<size_t>(rows.rows); ++i) {
+      const double own = drawn != nullptr ? drawn->numbers[i] : 0;
+      double rest = exact_value(expression, rows, i, data_.target) - own;
       if (rest != rest) continue;  // computed from the others
-      Column& largest = **std::max_element(shares.begin(), shares.end(), [&](const Column* a, const Column* b) {
-        return a->numbers[i] < b->numbers[i];
-      });
-      double& x = largest.numbers[i];
-      if (x > own && x + rest >= x / 2) x = rounded(x + rest, digits_of(largest));
+      const auto largest = [&]() -> Column& {
+        return **std::ranges::max_element(shares, {}, [&](const Column* c) { return c->numbers[i]; });
+      };
+      for (size_t k = 0; drawn == nullptr && rest < 0 && k < shares.size(); ++k) {
+        Column& most = largest();
+        const double x = most.numbers[i], less = std::min(std::max(x, 0.0), -rest);
+        most.numbers[i] = rounded(x - less, digits_of(most)), rest += less;
+      }
+      if (drawn == nullptr) continue;
+      Column& most = largest();
+      double& x = most.numbers[i];
+      if (x > own && x + rest >= x / 2) x = rounded(x + rest, digits_of(most));
     }
   }
 
@@ -89,10 +104,6 @@ class ComputedRule : public GivesColumn<ComputedData> {
 };
 
 }  // namespace
-
-void ComputedData::check(const Fields& f) const {
-  f.check(shares.empty() || !seen.column.empty(), "has shares of which the last one is not learned");
-}
 
 RulePtr make_rule(ComputedData data) { return std::make_shared<ComputedRule>(std::move(data)); }
 

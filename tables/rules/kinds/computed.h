@@ -12,13 +12,13 @@ struct ComputedData {
   std::string is;  // arithmetic (tables/expression/arithmetic.h), or a column of texts
   Rounded rounded = {};
   Seen seen = {};
-  // The other shares of a whole: in sampled rows the largest share absorbs the difference of their sum from it.
+  // The other shares of a whole: in sampled rows the largest share absorbs the difference of their sum from it; of
+  // steps of sequences, which learn the others alone, what they exceed it by.
   std::vector<std::string> shares = {};
 
   static constexpr std::tuple kFields{std::pair{"column", &ComputedData::target}, std::pair{"is", &ComputedData::is},
                                       std::pair{"rounded", &ComputedData::rounded}, std::pair{"", &ComputedData::seen},
                                       std::pair{"shares", &ComputedData::shares}};
-  void check(const Fields& f) const;
 };
 RulePtr make_rule(ComputedData data);
 

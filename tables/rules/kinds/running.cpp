@@ -8,6 +8,7 @@
 #include "tables/expression/arithmetic.h"
 #include "tables/kinds/kind.h"
 #include "tables/sequence/sequences.h"
+#include "tables/table/decimals.h"
 
 namespace tessera {
 
@@ -87,7 +88,7 @@ class RunningRule : public RuleOf<RunningData> {
     c.numbers = std::move(sums), c.reason = text();
     c.arrow.clear();  // sums may exceed the range of the imported type
   }
-  void restore_given(Table& rows, const Table& known) const override {
+  void restore_given(Table& rows, const Table& known, bool) const override {
     restore(rows);
     const Column& given = numbers_of(known, data_.target.name);
     pass_through(numbers_of(rows, data_.target.name), column_of(rows, data_.steps.key),
@@ -182,7 +183,7 @@ class CarriedRule : public RuleOf<CarriedData> {
   }
   void restore(Table& rows) const override { carry(rows, nullptr); }
   // The greatest value so far goes on from given ones.
-  void restore_given(Table& rows, const Table& known) const override {
+  void restore_given(Table& rows, const Table& known, bool) const override {
     carry(rows, copies() ? nullptr : &numbers_of(known, column()));
   }
 
@@ -197,7 +198,10 @@ class CarriedRule : public RuleOf<CarriedData> {
       const bool first = i == 0 || key.key(i) != key.key(i - 1);
       if (copies()) {
         if (first) continue;
-        if (of.is_missing(static_cast<int64_t>(i) - 1)) c.set_missing(i);
+        const bool missing = of.is_missing(static_cast<int64_t>(i) - 1);
+        if (missing && stays() && has_numbers(c)) c.numbers[i] = c.numbers[i - 1];
+        else if (missing && stays()) c.codes[i] = c.codes[i - 1];
+        else if (missing) c.set_missing(i);
         else cells.copy(i - 1, i);
       } else if (known != nullptr && known->numbers[i] == known->numbers[i]) {
         c.numbers[i] = known->numbers[i];
@@ -212,7 +216,8 @@ class CarriedRule : public RuleOf<CarriedData> {
     c.numbers = std::move(made.numbers), c.codes = std::move(made.codes), c.values = std::move(made.values);
     c.reason = text();
   }
-  bool copies() const { return data_.how == CarriedData::kHows[0]; }
+  bool copies() const { return data_.how == CarriedData::kHows[0] || stays(); }
+  bool stays() const { return data_.how == CarriedData::kHows[3]; }
   void check_types(const Column& c, const Column& of) const {
     if (has_texts(c) != has_texts(of) || has_texts(c) != has_texts(data_.target))
       refuse_rule("the column \"" + column() + "\" is of another type");
@@ -233,10 +238,58 @@ class FloorRule : public RuleOf<FloorData> {
     for (size_t i = 0; i < out.size(); ++i) out[i] = c.numbers[i] < 0;
     return out;
   }
-  void restore(Table& rows) const override { raise(rows, nullptr); }
-  void restore_given(Table& rows, const Table& known) const override { raise(rows, &numbers_of(known, column())); }
+  void restore(Table& rows) const override {
+    if (data_.amounts.first) lower(rows, nullptr);
+    raise(rows, nullptr);
+  }
+  void restore_given(Table& rows, const Table& known, bool last) const override {
+    if (data_.amounts.first || last) lower(rows, &numbers_of(known, column()));
+    raise(rows, &numbers_of(known, column()));
+  }
+  RulePtr sparing(const std::vector<std::string>& read) const override {
+    FloorData data = data_;
+    std::erase_if(data.amounts.names,
+                  [&](const std::string& name) { return std::ranges::find(read, name) != read.end(); });
+    return make_rule(std::move(data));
+  }
 
  private:
+  // Amounts of steps after the given ones: what a step takes less stays in those after it. A given balance below 0 goes
+  // on.
+  void lower(Table& rows, const Column* known) const {
+    const FloorAmounts& by = data_.amounts;
+    const Column& key = column_of(rows, data_.key);
+    std::vector<Column*> amounts;
+    for (const std::string& name : by.names) amounts.push_back(&numbers_of(rows, name));
+    Column& c = numbers_of(rows, column());
+    double left = 0, before = 0;  // what has been taken less so far in the sequence; the balance of the step before
+    bool below = false;
+    for (size_t i = 0, first = 0; i < c.numbers.size(); ++i) {
+      const bool begins = i == 0 || key.key(i) != key.key(i - 1);
+      if (begins) first = i, left = 0, below = false;
+      for (size_t k = i; begins && known != nullptr && k < c.numbers.size() && key.key(k) == key.key(i); ++k)
+        below |= known->numbers[k] < 0;
+      if (below) continue;
+      if (known != nullptr && known->numbers[i] == known->numbers[i]) {
+        first = i + 1, left = 0, before = c.numbers[i];  // the amounts up to here are given
+        continue;
+      }
+      const double fall = begins ? kMissing : before - c.numbers[i];
+      before = c.numbers[i];
+      c.numbers[i] = rounded(c.numbers[i] + left, digits_of(c));
+      const size_t at = by.late ? i - 1 : i;
+      for (Column* amount : amounts) {
+        if (!(c.numbers[i] < 0) || i < first + (by.late ? 1 : 0)) break;
+        double& x = amount->numbers[at];
+        if (!(x > 0) || (by.by_kind && fall == fall && !same_number(fall, x, c))) continue;
+        const double unit = grid_of(std::min(digits_of(*amount), digits_of(c)));
+        const double needed = unit > 0 ? std::ceil(-c.numbers[i] * unit - 1e-9) / unit : -c.numbers[i];
+        const double less = std::min(x, needed);
+        x = rounded(x - less, digits_of(*amount));
+        c.numbers[i] = rounded(c.numbers[i] + less, digits_of(c)), left += less;
+      }
+    }
+  }
   void raise(Table& rows, const Column* known) const {
     const Column& key = column_of(rows, data_.key);
     Column& c = numbers_of(rows, column());
@@ -267,8 +320,19 @@ void ElapsedData::check(const Fields& f) const {
 }
 
 void CarriedData::check(const Fields& f) const {
-  f.check(std::ranges::find(kHows, how) != std::end(kHows) && (how == kHows[0] || is_ordered(target)),
-          "has a step before that says \"" + how + "\"");
+  f.check(
+      std::ranges::find(kHows, how) != std::end(kHows) && (how == kHows[0] || how == kHows[3] || is_ordered(target)),
+      "has a step before that says \"" + how + "\"");
+}
+
+void write_field(nlohmann::json& out, const char*, const FloorAmounts& amounts) {
+  if (amounts.names.empty()) return;
+  out["amounts"] = amounts.names, out["first"] = amounts.first, out["late"] = amounts.late;
+  out["by_kind"] = amounts.by_kind;
+}
+
+void read_field(const Fields& f, const char*, FloorAmounts& amounts) {
+  if (f.has("amounts")) amounts = {f.texts("amounts"), f.flag("first"), f.flag("late"), f.flag("by_kind")};
 }
 
 void write_field(nlohmann::json& out, const char* name, const RulePtr& change) { out[name] = change->to_json(); }

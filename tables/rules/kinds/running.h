@@ -52,12 +52,13 @@ struct ElapsedData {
 RulePtr make_rule(ElapsedData data);
 std::vector<int32_t> first_steps(const std::vector<int32_t>& before);  // of each row the first one of its sequence
 
-// What the step before says: the value that another column had there, or the greatest or least value of one so far. Its
-// first value is learned, once per sequence, or is the other column's.
+// What the step before says: the value that another column had there (or, where it had none, the column's own, if
+// that is never missing), or the greatest or least value of one so far. Its first value is learned, once per sequence,
+// or is the other column's.
 struct CarriedData {
   static constexpr const char* kKind = "carried";
   static constexpr auto kMakes = TableRule::Makes::sums;
-  static constexpr std::string_view kHows[] = {"copy", "greatest", "least"};
+  static constexpr std::string_view kHows[] = {"copy", "greatest", "least", "stays"};
   Column target;        // without rows
   std::string of, how;  // how: one of kHows
   bool begins = false;  // with the other column's value
@@ -70,14 +71,26 @@ struct CarriedData {
 };
 RulePtr make_rule(CarriedData data);
 
+// Amounts by which a balance falls: columns that are never below 0, and that no other rule has read.
+struct FloorAmounts {
+  std::vector<std::string> names = {};
+  bool first = false;    // all sequences begin with one balance: amounts are lowered before it is raised
+  bool late = false;     // of the step before
+  bool by_kind = false;  // a category says whether the amount is taken or added
+};
 // A balance that falls but is never below 0: where the steps of a sampled sequence would take it there, it begins
-// higher. One that is given somewhere begins as it is given, and its steps are drawn again.
+// higher; but if all sequences begin with one balance, the amounts of these steps are lowered. One that is given
+// somewhere begins as it is given: its steps are drawn again, and in the end their amounts are lowered.
 struct FloorData {
   static constexpr const char* kKind = "floor";
   std::string column, key;  // key: of sampled rows
+  FloorAmounts amounts = {};
 
-  static constexpr std::tuple kFields{std::pair{"column", &FloorData::column}, std::pair{"key", &FloorData::key}};
+  static constexpr std::tuple kFields{std::pair{"column", &FloorData::column}, std::pair{"key", &FloorData::key},
+                                      std::pair{"", &FloorData::amounts}};
 };
+void write_field(nlohmann::json& out, const char* name, const FloorAmounts& amounts);
+void read_field(const Fields& f, const char* name, FloorAmounts& amounts);
 RulePtr make_rule(FloorData data);
 
 }  // namespace tessera

@@ -62,8 +62,10 @@ class TableRule {
   // The inverse of reduce(), for rows without the computed columns. Error(format) for columns that do not fit the rule.
   virtual void restore(Table&) const {}
   // The same of steps of sequences of which some are given: `known` has their cells of the columns that are sums of
-  // steps, missing in all other rows.
-  virtual void restore_given(Table& rows, const Table& /*known*/) const { restore(rows); }
+  // steps, missing in all other rows. `last`: these steps are not drawn again, whatever they break.
+  virtual void restore_given(Table& rows, const Table& /*known*/, bool /*last*/) const { restore(rows); }
+  // The same rule, which changes none of these columns beside its own; nullptr: it changes none anyway.
+  virtual std::shared_ptr<const TableRule> sparing(const std::vector<std::string>& /*columns*/) const { return {}; }
   // For rows with given cells: fills missing cells that follow from the rule's column. `known`: the table's columns
   // with the known values of texts.
   virtual void solve(Table& /*given*/, const Table& /*known*/) const {}
