@@ -40,7 +40,7 @@ Rules take_rules(Table& table, const FitOptions& options, Team& team, const Moni
   const SequenceOptions& s = options.sequences;
   if (options.of_sequences()) {
     asked.by_rejection = false, asked.steps = true, asked.orders = !options.codes_steps();
-    asked.statics = s.statics;
+    asked.statics = s.statics, asked.whole = s.length == 0;
     asked.excluded = {s.key, s.index};
     asked.key = s.key, asked.index = s.index;
   }

@@ -96,6 +96,7 @@ class BrokenRules {
 
   // Each rule is checked on the rows reduced by the previous ones, as when it was found.
   void check(const Rules& rules, const Table& learned, Table rows, Team& team, const Monitor& monitor) {
+    rules.add_starts(rows);
     for (const FoundRule& f : rules.found()) {
       monitor.check_cancelled("rules");
       std::vector<std::string> columns;
@@ -158,7 +159,7 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
   RuleOptions options;
   options.find = true;
   options.excluded = check.excluded, options.statics = check.statics;
-  options.steps = check.steps, options.key = check.key, options.index = check.index;
+  options.steps = check.steps, options.whole = check.whole, options.key = check.key, options.index = check.index;
   Table rows = aligned(real, synthetic, options.excluded);
   if (const Column* windows = check.steps && check.key.empty() ? synthetic.find(free_name(real, "sequence")) : nullptr)
     rows.columns.push_back(*windows);

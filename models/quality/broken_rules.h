@@ -17,6 +17,7 @@ struct RuleCheck {
   std::vector<std::string> statics;   // of sequences
   std::string key, index;             // of sequences
   bool steps = false;                 // the rows are steps of sequences
+  bool whole = false;                 // of whole keys
 };
 
 // A list of {rule, kind, broken, share, real_broken, example}: the number of rows that break a rule, and one of them.

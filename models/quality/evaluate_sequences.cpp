@@ -63,9 +63,14 @@ std::string index_of(const Table& real, const Table& synthetic, const SequenceOp
 json rules_of_steps(const Table& real, const Table& synthetic, const EvaluateSequencesOptions& o, Team& team,
                     const Monitor& monitor) {
   if (!o.rules && o.rule.empty()) return nullptr;
-  const RuleCheck check{
-      o.rules,           o.rule, {o.sequences.key, o.sequences.index}, o.sequences.statics, o.sequences.key,
-      o.sequences.index, true};
+  const RuleCheck check{o.rules,
+                        o.rule,
+                        {o.sequences.key, o.sequences.index},
+                        o.sequences.statics,
+                        o.sequences.key,
+                        o.sequences.index,
+                        true,
+                        o.sequences.length == 0};
   return broken_rules(real, synthetic, check, team, monitor);
 }
 

@@ -51,12 +51,14 @@ AttributeSampler::AttributeSampler(std::shared_ptr<const SequenceModel> model, i
 void AttributeSampler::parse(const std::string& where) {
   const std::vector<Candidate> first{{0, 0}};
   run(first);
-  const Table schema = rows_of(first);
+  Table schema = rows_of(first);
   for (const std::string& rule : model_->rules.checked()) breaks_.push_back(broken_where(rule, schema));
   if (where.empty()) return;
+  rename_own(schema, model_->schema());
   std::vector<std::string> names;
   bool starts = false;
   for (const Column& c : schema.columns) {
+    if (c.name == kStartDay) continue;
     names.push_back(quoted_name(c.name));  // as a condition names it
     starts |= c.name.starts_with(start_of(""));
   }
@@ -101,7 +103,6 @@ Table AttributeSampler::rows_of(const std::vector<Candidate>& candidates) const 
   Table rows = model_->encoder.decode_attributes(candidate_alphas_.data(), candidate_codes_.data(), ids.data(),
                                                  static_cast<int64_t>(ids.size()), seed_);
   model_->rules.restore_once(rows);
-  rename_own(rows, model_->schema());
   return rows;
 }
 

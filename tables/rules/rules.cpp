@@ -3,13 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text/json_fields.h"
 #include "tables/expression/where.h"
+#include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
+#include "tables/rules/kinds/running.h"
 #include "tables/rules/rule/columns.h"
+#include "tables/sequence/sequences.h"
 
 namespace tessera {
+
+namespace {
+
+// The day of a first index with a time.
+void add_day(Table& rows, const Column& start) {
+  if (!has_time(start)) return;
+  Column day;
+  become_moment(day, true, false);
+  day.name = kStartDay, day.least_rows = start.least_rows;
+  for (const double x : start.numbers) day.numbers.push_back(std::floor(x / kind_of(start).day));
+  rows.columns.push_back(std::move(day));
+}
+
+}  // namespace
 
 bool Rules::adds(const std::string& learned) const {
   return !found_.empty() && std::find(columns_.begin(), columns_.end(), learned) == columns_.end();
@@ -29,9 +47,7 @@ std::vector<std::string> Rules::firsts() const {
   return out;
 }
 
-std::vector<std::string> Rules::statics(std::vector<std::string> of) const {
-  return statics_.empty() ? std::move(of) : statics_;
-}
+std::vector<std::string> Rules::statics(std::vector<std::string> of) const { return statics_.value_or(std::move(of)); }
 
 bool Rules::repeats(const std::string& learned) const {
   return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) {
@@ -45,7 +61,9 @@ bool Rules::sees(const std::string& learned) const {
 
 void Rules::reduce(Table& table, Team& team) const {
   check_columns(table);
+  add_starts(table);
   for (const FoundRule& f : found_) f.rule->reduce(table, team);
+  drop_starts(table);
 }
 
 void Rules::reduce_whole(Table& rows, Team& team) const {
@@ -79,10 +97,12 @@ void Rules::fill(Table& table, uint64_t seed, bool once) const {
 void Rules::restore(Table& rows, const Table* known, bool last) const {
   for (Column& c : rows.columns) round_as_written(c);  // what rules compute from
   if (found_.empty()) return;
+  add_starts(rows);
   for (auto f = found_.rbegin(); f != found_.rend(); ++f) {
     if (known != nullptr) f->rule->restore_given(rows, *known, last);
     else f->rule->restore(rows);
   }
+  drop_starts(rows);
   for (Column& c : rows.columns) round_as_written(c);  // and what they compute
   Table ordered;
   ordered.rows = rows.rows;
@@ -95,8 +115,25 @@ void Rules::restore(Table& rows, const Table* known, bool last) const {
 
 void Rules::restore_once(Table& attributes) const {
   for (Column& c : attributes.columns) round_as_written(c);
+  if (const Column* start = index_.empty() ? nullptr : attributes.find(kStartColumn); start != nullptr)
+    add_day(attributes, *start);
   for (auto f = found_.rbegin(); f != found_.rend(); ++f)
     if (f->once) f->rule->restore(attributes);
+}
+
+void Rules::add_starts(Table& rows) const {
+  if (index_.empty()) return;
+  const std::vector<int32_t> first = first_steps(previous_rows(rows, key_, index_));
+  const Column& index = column_of(rows, index_);
+  Column start = index.head();
+  start.name = kStartColumn;
+  for (const int32_t row : first) start.numbers.push_back(index.numbers[static_cast<size_t>(row)]);
+  add_day(rows, start);
+  rows.columns.push_back(std::move(start));
+}
+
+void Rules::drop_starts(Table& rows) {
+  std::erase_if(rows.columns, [](const Column& c) { return c.name == kStartColumn || c.name == kStartDay; });
 }
 
 std::vector<std::string> Rules::shown(const std::string& learned) const {
@@ -113,13 +150,16 @@ nlohmann::json Rules::to_json() const {
     if (f.once) rule["once"] = true;
     found.push_back(std::move(rule));
   }
-  return {{"columns", columns_}, {"found", std::move(found)}, {"checked", checked_}};
+  nlohmann::json out{{"columns", columns_}, {"found", std::move(found)}, {"checked", checked_}};
+  if (!index_.empty()) out["key"] = key_, out["index"] = index_;
+  return out;
 }
 
 Rules Rules::from_json(const nlohmann::json& json) {
   const Fields f(json, "its rules");
   Rules out;
   out.columns_ = f.texts("columns"), out.checked_ = f.texts("checked");
+  if (f.has("index")) out.key_ = f.text("key"), out.index_ = f.text("index");
   for (const auto& one : f.array("found")) {
     const Fields rule(one, "a rule");
     FoundRule found{read_rule(rule)};
@@ -133,7 +173,9 @@ Rules Rules::from_json(const nlohmann::json& json) {
 }
 
 void Rules::check_values(const Table& schema) const {
-  for (const std::string& check : checked_) (void)parse_where(check, schema, "Rule");
+  Table named = schema;
+  add_starts(named);
+  for (const std::string& check : checked_) (void)parse_where(check, named, "Rule");
 }
 
 void Rules::check_fits(const Table& learned) const {

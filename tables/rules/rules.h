@@ -1,6 +1,7 @@
 // The rules of a model, found in its table or given (docs/use/rules.md).
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct RuleOptions {
   std::vector<std::string> statics;
   // rows are steps of sequences, with this key and index if any: rules between steps are searched for too
   bool steps = false;
+  bool whole = false;  // sampled sequences begin with the first step of a key, so that statics may be counted from it
   std::string key, index;
   bool by_rejection = true;  // rows that violate a rule can be drawn again; false: sequences
   bool orders = true;        // of columns without missing cells; false: the coding of steps preserves them
@@ -53,6 +55,10 @@ class Rules {
   // `known`, `last`: as restore_given() has them; null: no rows are given.
   void restore(Table& rows, const Table* known = nullptr, bool last = false) const;
   void restore_once(Table& attributes) const;  // the static columns of sequences
+  // To rows of steps, the first index of their sequences, and its day, as columns that rules of statics read; none
+  // where no rule does. And removes them.
+  void add_starts(Table& rows) const;
+  static void drop_starts(Table& rows);
   // Table columns that are a function of this column of the model only.
   std::vector<std::string> shown(const std::string& learned) const;
 
@@ -70,8 +76,9 @@ class Rules {
   void check_columns(const Table& table) const;
   std::vector<FoundRule> found_;  // in the order in which they reduce a table
   std::vector<std::string> checked_;
-  std::vector<std::string> columns_;  // of the table, in its order
-  std::vector<std::string> statics_;  // learned, if rules of static columns were found
+  std::vector<std::string> columns_;                 // of the table, in its order
+  std::optional<std::vector<std::string>> statics_;  // learned, if rules of static columns were looked for
+  std::string key_, index_;                          // of sequences; "": no rule reads first indices
 };
 
 }  // namespace tessera

@@ -57,6 +57,7 @@ struct SequenceOptions {
 // Columns that are not in the file.
 inline constexpr const char* kLengthColumn = "(length)";
 inline constexpr const char* kStartColumn = "(start)";
+inline constexpr const char* kStartDay = "(start day)";  // in rules: the day of a first index with a time
 inline constexpr const char* kDifferenceColumn = "(difference)";
 
 std::string start_of(const std::string& column);  // of the attributes: its first value

@@ -91,6 +91,69 @@ TEST(Statics, GivenRulesAreOfThemOrComputeStepsFromThem) {
   EXPECT_TRUE(thrown([&] { (void)Rules::find(t, o, team, Monitor{}); }).says("is the key, the index or static"));
 }
 
+// Parcels are due some days after the day of their first scan, by their service, and were paid before it; steps are not
+// in the order of the file.
+Table parcels() {
+  constexpr int64_t rows = 3 * kOrders * kSteps;
+  constexpr double kDays[] = {1, 3, 6};
+  const auto service = [](int64_t k) { return static_cast<size_t>(whole_between(k, 51, 0, 2)); };
+  const auto first = [](int64_t k) {
+    return 86400 * (19000 + whole_between(k, 52, 0, 200)) + 60 * whole_between(k, 53, 540, 1000);
+  };
+  const auto of = [](int64_t i) { return i / kSteps; };
+  Column at = whole_by("at", rows, [=](int64_t i) {
+    return first(of(i)) + 3600 * static_cast<double>(kSteps - 1 - i % kSteps) * (1 + whole_between(of(i), 54, 0, 9));
+  });
+  Column paid =
+      whole_by("paid", rows, [=](int64_t i) { return first(of(i)) - 60 * whole_between(of(i), 55, 5, 3000); });
+  at.type = paid.type = ColumnType::datetime;
+  return table(
+      {texts_by("parcel", rows, [=](int64_t i) { return "P" + std::to_string(of(i)); }), at,
+       texts_by("service", rows, [=](int64_t i) { return std::to_string(service(of(i))); }),
+       dates_by("due", rows, [=](int64_t i) { return std::floor(first(of(i)) / 86400) + kDays[service(of(i))]; }), paid,
+       whole_by("weight", rows, [](int64_t i) { return whole_between(i, 56, 1, 500); })});
+}
+
+TEST(Statics, AreCountedFromTheFirstIndex) {
+  RuleOptions o;
+  o.steps = o.whole = true, o.by_rejection = false, o.key = "parcel", o.index = "at";
+  o.excluded = {"parcel", "at"}, o.statics = {"service", "due", "paid"};
+  Table learned = parcels();
+  const Rules rules = Rules::from_json(reduced(learned, o).to_json());
+  const Texts wanted{"\"(start)\" - paid is a multiple of 60", "due - \"(start day)\" follows from service",
+                     "paid <= \"(start)\""};
+  EXPECT_EQ(said(rules), wanted);
+  expect_restored(rules, std::move(learned), parcels());
+  expect_reduces_again(rules, parcels());
+  o.whole = false;  // a window begins anywhere
+  for (const std::string& rule : said(found(parcels(), o))) EXPECT_EQ(rule.find("(start"), std::string::npos) << rule;
+
+  FitOptions f;
+  f.method = "made";
+  apply_preset(f);
+  set(f, "epochs", "2"), set(f, "hidden_dim", "32");
+  f.sequences.key = "parcel", f.sequences.index = "at", f.sequences.find_statics = true;
+  const Model m = fit(parcels(), f);
+  EXPECT_EQ(m.describe()["rules"].size(), wanted.size());
+  SampleOptions where;
+  where.where = "due >= '2022-03-01' and service = '1'";
+  for (const SampleOptions& options : {SampleOptions{}, where}) {
+    const Table rows = sample(m, 60, options);
+    const Column &key = column(rows, "parcel"), &at = column(rows, "at"), &due = column(rows, "due"),
+                 &paid = column(rows, "paid"), &service = column(rows, "service");
+    constexpr double kDays[] = {1, 3, 6};
+    double first = 0;
+    for (size_t i = 0; i < static_cast<size_t>(rows.rows); ++i) {
+      if (i == 0 || key.key(i) != key.key(i - 1)) first = at.numbers[i];
+      const auto days = static_cast<size_t>(std::stoi(cell(service, static_cast<int64_t>(i))));
+      EXPECT_EQ(due.numbers[i], std::floor(first / 86400) + kDays[days]) << i;
+      EXPECT_LE(paid.numbers[i], first) << i;
+      if (!options.where.empty()) { EXPECT_EQ(days, 1u); }
+    }
+    EXPECT_EQ(lines(sample(Model::from_bytes(m.bytes(), "m"), 60, options)), lines(rows));
+  }
+}
+
 // Half of the orders have no limit: they break no rule about it.
 TEST(Statics, MissingCellsBreakNoRuleThatIsChecked) {
   Table t = without(without(shipments(), "cost"), "settled");

@@ -167,11 +167,14 @@ void loosen_optional(const RuleSearch& search, const GivenBounds& given, Order& 
 void order_with_index(const RuleSearch& search, const GivenBounds& given, Order& out) {
   const int index = search.index();
   if (index < 0) return;
-  out.index = out.columns.size();
-  out.columns.push_back(index);
-  for (auto& of : out.below) of.emplace_back();
-  out.below.emplace_back(out.columns.size());
-  for (size_t k = 0; k < out.index; ++k) {
+  out.index = static_cast<size_t>(std::ranges::find(out.columns, index) - out.columns.begin());
+  if (out.index == out.columns.size()) {
+    out.columns.push_back(index);
+    for (auto& of : out.below) of.emplace_back();
+    out.below.emplace_back(out.columns.size());
+  }
+  for (size_t k = 0; k < out.columns.size(); ++k) {
+    if (k == out.index) continue;
     const int j = out.columns[k];
     auto &under = out.below[k][out.index], &over = out.below[out.index][k];
     under = evidence_beside_index(search, j, index), over = evidence_beside_index(search, index, j);

@@ -210,8 +210,9 @@ class RuleFinder {
         std::ranges::find(kOfNumbers, find) != std::end(kOfNumbers) || find == find_rates || find == find_compared;
     const bool blanks_are_tried = std::ranges::find(kWithBlanks, find) != kWithBlanks.end();
     const auto next = [&] {
+      const bool reads_statics = find == find_between || (once_ && (find == find_functions || find == find_bands));
       const RuleSearch seen = reads_computed || of_computed ? with_computed(of_computed)
-                              : find == find_between        ? beside_statics()
+                              : reads_statics               ? beside_statics()
                                                             : search();
       auto found = find(seen);
       if (blanks_are_tried && (!found || found->rule->leaves_gaps()))
@@ -284,7 +285,7 @@ class RuleFinder {
   // Rules of the static columns of sequences, in a table of one row a key. The last ones: they are restored first, as
   // those of steps may compute from any static column.
   void find_once() {
-    if (options_.statics.empty() || (!options_.find && given_.once().empty())) return;
+    if (once_ || options_.statics.empty() || (!options_.find && given_.once().empty())) return;
     std::vector<int32_t> first;
     const std::vector<int32_t> before = previous_rows(table_, options_.key, "");
     for (size_t i = 0; i < before.size(); ++i)
@@ -294,19 +295,39 @@ class RuleFinder {
     RuleOptions own = options_;
     own.given = given_.once(), own.by_rejection = own.orders = true, own.steps = false;
     own.excluded.clear(), own.statics.clear(), own.key.clear(), own.index.clear();
+    if (options_.find && options_.whole && search().index() >= 0 && table_.find(kStartColumn) == nullptr)
+      out_.key_ = options_.key, out_.index_ = options_.index;
+    out_.add_starts(table_);
+    // Statics may be counted from the first index, and dates from its day.
+    for (const char* name : {kStartDay, kStartColumn})
+      if (const Column* c = table_.find(name); c != nullptr && !out_.index_.empty()) {
+        keys.columns.push_back(c->pick(first)), own.statics.push_back(name);
+        if (own.index.empty()) own.index = name;
+      }
     for (const Column& c : table_.columns) {
       if (!is_static(c.name)) continue;
       if (by_row(c)) own.excluded.push_back(c.name);  // written in one format
+      if (has_time(c)) own.index = out_.index_.empty() ? "" : kStartColumn;
       keys.columns.push_back(c.pick(first));
     }
+    const std::vector<std::string> starts = own.statics;
     Rules rules = RuleFinder(keys, own, team_, monitor_.silent(), true).run();
+    const auto is_start = [&](const std::string& name) { return has(starts, name); };
+    bool reads_start = std::ranges::any_of(
+        rules.checked_, [](const std::string& text) { return text.find("(start") != std::string::npos; });
     out_.checked_ = std::move(rules.checked_);  // attributes are drawn again
     for (FoundRule& f : rules.found_) {
-      reduce_now(*f.rule, own_least(f.rule->columns(table_)));
+      const std::vector<std::string> names = f.rule->columns(table_);
+      reads_start |= std::ranges::any_of(names, is_start);
+      reduce_now(*f.rule, own_least(names));
       f.once = true;
       out_.found_.push_back(std::move(f));
     }
-    for (const Column& c : keys.columns) out_.statics_.push_back(c.name);
+    out_.statics_.emplace();
+    for (const Column& c : keys.columns)
+      if (!is_start(c.name)) out_.statics_->push_back(c.name);
+    if (!out_.index_.empty()) Rules::drop_starts(table_);
+    if (!reads_start) out_.key_.clear(), out_.index_.clear();
   }
 
   // Rules that hold in most rows. Their columns are excluded from further rules: only the exceptions remain in the
@@ -508,6 +529,7 @@ class RuleFinder {
     const std::vector<std::pair<int, int>> orders = find_orders(all);
     std::vector<FoundRule> times = find_hours(all, orders);
     std::erase_if(times, [&](const FoundRule& f) {
+      if (f.rule->column() == options_.index) return true;
       return std::ranges::any_of(given_.orders(), [&](const GivenRules::Order& given) {
         return given.lower == f.rule->column() || given.upper == f.rule->column();
       });
