@@ -232,6 +232,56 @@ TEST(DirectionOfRules, APartOfASumThatIsAProduct) {
   expect_among(said(found(t)), {"interest = paid - amount", "paid = months * payment"});
 }
 
+// A discount that most rows do not have is learned, and what it is part of computed: of drawn amounts it would be
+// positive in half of the rows, and never 0.
+TEST(DirectionOfRules, ADiscountIsNotComputedOfAnInvoice) {
+  constexpr int64_t kRows = 2500;
+  const auto charge = [](int64_t i) { return cents(between(i, 1, 20, 300)); };
+  const auto standing = [](int64_t i) { return cents(0.2 * whole_between(i, 2, 20, 31)); };
+  const auto off = [=](int64_t i) { return uniform(i, 3) < 0.3 ? -cents(0.05 * (charge(i) + standing(i))) : 0; };
+  const auto net = [=](int64_t i) { return cents(charge(i) + standing(i) + off(i)); };
+  const auto rate = [](int64_t i) { return uniform(i, 4) < 0.8 ? 5.0 : 20.0; };
+  const auto vat = [=](int64_t i) { return cents(net(i) * rate(i) / 100); };
+  expect_among(said(found(table({decimals_by("standing", kRows, 2, standing), decimals_by("charge", kRows, 2, charge),
+                                 decimals_by("discount", kRows, 2, off), decimals_by("net", kRows, 2, net),
+                                 whole_by("vat_rate", kRows, rate), decimals_by("vat", kRows, 2, vat),
+                                 decimals_by("total", kRows, 2, [=](int64_t i) { return cents(net(i) + vat(i)); })}))),
+               {"net = standing + charge + discount", "vat = net * vat_rate / 100", "total = net + vat"});
+}
+
+// Of the parts of a sum that is a product too, one that varies is computed, not a fee that most rows lack.
+TEST(DirectionOfRules, APartWithAPeakIsLearned) {
+  constexpr int64_t kRows = 2500;
+  const auto payment = [](int64_t i) { return cents(between(i, 1, 50, 900)); };
+  const auto months = [](int64_t i) { return 12 * whole_between(i, 2, 1, 5); };
+  const auto amount = [=](int64_t i) { return std::floor(payment(i) * months(i) * between(i, 3, 0.7, 0.9) / 10) * 10; };
+  const auto fee = [](int64_t i) { return uniform(i, 4) < 0.7 ? 0 : cents(between(i, 5, 5, 40)); };
+  const auto paid = [=](int64_t i) { return cents(payment(i) * months(i)); };
+  const Table t =
+      table({whole_by("amount", kRows, amount), whole_by("months", kRows, months),
+             decimals_by("payment", kRows, 2, payment), decimals_by("paid", kRows, 2, paid),
+             decimals_by("interest", kRows, 2, [=](int64_t i) { return cents(paid(i) - amount(i) - fee(i)); }),
+             decimals_by("fee", kRows, 2, fee)});
+  expect_among(said(found(t)), {"interest = paid - amount - fee", "paid = months * payment"});
+}
+
+// A tax of all rows, though the few that have a meter have a sum for it.
+TEST(DirectionOfRules, ARateOfAllRowsComesBeforeASumOfFew) {
+  constexpr int64_t kRows = 2500;
+  const auto metered = [](int64_t i) { return uniform(i, 1) < 0.2; };
+  const auto day = [](int64_t i) { return whole_between(i, 2, 10, 900); };
+  const auto night = [=](int64_t i) { return metered(i) ? whole_between(i, 3, 10, 500) : kMissing; };
+  const auto charge = [=](int64_t i) {
+    return metered(i) ? cents(0.3 * day(i) + 0.2 * night(i)) : cents(between(i, 4, 10, 300));
+  };
+  const auto rate = [=](int64_t i) { return metered(i) || uniform(i, 5) < 0.7 ? 10.0 : 20.0; };
+  const Texts rules =
+      said(found(table({whole_by("day", kRows, day), whole_by("night", kRows, night),
+                        decimals_by("charge", kRows, 2, charge), whole_by("rate", kRows, rate),
+                        decimals_by("tax", kRows, 2, [=](int64_t i) { return cents(charge(i) * rate(i) / 100); })})));
+  expect_among(rules, {"tax = charge * rate / 100"});
+}
+
 // Questions that a number of another one decides.
 TEST(MissingByANumber, IsFoundAndComesBack) {
   constexpr int64_t kRows = 2500;

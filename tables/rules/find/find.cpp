@@ -221,8 +221,8 @@ class RuleFinder {
       return found;
     };
     while (auto found = next()) {
-      if (found->rule->leaves_gaps() && found->rule->expression().empty())
-        if (auto whole = without_gaps(found->rule->column())) found = std::move(whole);
+      if (found->rule->leaves_gaps())
+        if (auto whole = without_gaps(*found->rule)) found = std::move(whole);
       const RuleSearch all = with_computed();
       if (auto total = total_of(all, *found)) found = std::move(total);
       if (auto part = find_part(all, *found)) found = std::move(part);
@@ -241,17 +241,19 @@ class RuleFinder {
     return find_total(all, found);
   }
 
-  // Another rule that computes this column wherever it is present: departure = arrival + nights, not the date of a
-  // check-out, which some guests never had.
-  std::optional<FoundRule> without_gaps(const std::string& column) {
+  // Another rule that computes its column wherever it is present: departure = arrival + nights, not the date of a
+  // check-out, which some guests never had. In place of a sum only a product: tax = rate * net, not a sum of what few
+  // rows have.
+  std::optional<FoundRule> without_gaps(const TableRule& rule) {
     RuleSearch complete = with_computed();
-    const int target = place_of(table_, column);
+    const int target = place_of(table_, rule.column());
     complete.complete = true;
     complete.may_compute = [target, any = complete.may_compute](int j, const std::vector<int>& of) {
       return j == target && any(j, of);
     };
     for (const auto find : kOfNumbers)
-      if (auto found = find(complete)) return found;
+      if (rule.expression().empty() || find == find_multiple || find == find_product)
+        if (auto found = find(complete)) return found;
     return {};
   }
 

@@ -391,8 +391,9 @@ bool is_product_of_others(const RuleSearch& search, int column, const std::vecto
   std::vector<Numbers> all = possible_factors(search);
   std::erase_if(all, [&](const Numbers& n) { return std::find(but.begin(), but.end(), n.column) != but.end(); });
   const auto target = std::find_if(all.begin(), all.end(), [&](const Numbers& n) { return n.column == column; });
-  return target != all.end() && target->distinct >= kMinUnits &&
-         product_of(search, all, *target, kMaxFactors + kTakenAnyway).has_value();
+  if (target == all.end() || target->distinct < kMinUnits) return false;
+  const auto product = product_of(search, all, *target, kMaxFactors + kTakenAnyway);
+  return product && !product->divides;  // of net = total / (1 + rate / 100), the total is computed
 }
 
 std::optional<FoundRule> find_multiple(const RuleSearch& search) { return find_products(search, 1); }

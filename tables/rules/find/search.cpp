@@ -6,6 +6,7 @@
 
 #include "tables/formats/number_format.h"
 #include "tables/identifiers/permutation.h"
+#include "tables/rules/find/factors.h"
 #include "tables/rules/rule/columns.h"
 #include "tables/sequence/sequences.h"
 
@@ -80,6 +81,16 @@ bool RuleSearch::has_enough_for(size_t numbers, const std::vector<int>& columns)
   for (const int64_t row : proposing)
     if (seen.insert(combination_key(*this, columns, row)).second && seen.size() == kEach * numbers) return true;
   return false;
+}
+
+bool RuleSearch::has_peak(int j) const {
+  constexpr double kPeak = 0.1;
+  std::vector<double> numbers = numbers_of(j, proposing);
+  std::erase_if(numbers, [](double x) { return x != x; });
+  const auto often = frequent_numbers(numbers);
+  return std::ranges::any_of(often, [&](const auto& held) {
+    return static_cast<double>(held.second) >= kPeak * static_cast<double>(numbers.size());
+  });
 }
 
 std::string RuleSearch::name_of(int j) const {

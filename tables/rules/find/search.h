@@ -64,6 +64,9 @@ class RuleSearch {
   // Whether a column has few values beside another one, as fees and days of tests have: computed from numbers of many
   // values it would have as many.
   static bool are_few(size_t values, size_t of) { return 10 * values <= of; }
+  // Whether a tenth of the proposing rows hold the same number, such as a discount of 0: computed from other numbers,
+  // a column would hardly have it again.
+  bool has_peak(int j) const;
   // Whether the proposing rows hold enough combinations of these columns for that many numbers of an expression.
   bool has_enough_for(size_t numbers, const std::vector<int>& columns) const;
   // A column as an expression names it: discount, or coalesce(discount, 0).

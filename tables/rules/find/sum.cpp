@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "tables/kinds/kind.h"
@@ -333,16 +334,15 @@ std::vector<Term> whole_terms(const std::vector<const Centred*>& before, const C
   return out.size() < 3 || out.size() > kMaxTerms + 1 ? std::vector<Term>() : out;
 }
 
-// Of the columns of an identity, the total if there is one, else the last: such that one of the others still follows
-// from another one alone. −1: none is such.
+// Of the columns of an identity, the total if there is one, else the last, rather one without a peak: such that one of
+// the others still follows from another one alone. −1: none is such.
 int target_of(const RuleSearch& search, const Sample& sample, const std::vector<Term>& identity,
               const std::vector<int>& rounded) {
   std::vector<int> targets;
   for (const Term& t : identity) targets.push_back(t.column);
   const std::vector<Term> terms(identity.begin() + 1, identity.end());
   const int total = best_of(search, terms, identity.front().column, 0).target;
-  std::sort(targets.begin(), targets.end(),
-            [=](int a, int b) { return std::pair(a == total, a) > std::pair(b == total, b); });
+  std::ranges::sort(targets, {}, [&](int j) { return std::tuple(j != total, search.has_peak(j), -j); });
   if (rounded.size() > 2) {  // it follows from columns that no sum may remove
     const auto free = std::find_if(targets.begin(), targets.end(), [&](int j) {
       return std::find(rounded.begin(), rounded.end(), j) == rounded.end();
@@ -510,7 +510,9 @@ std::optional<FoundRule> find_part(const RuleSearch& search, const FoundRule& su
   if (parts.size() < 2 || !is_sum(is_sum, expression) || !is_product_of_others(search, total, parts)) return {};
   std::vector<Term> identity{{total, -1}};
   for (const int j : parts) identity.push_back({j, 1});
-  return computed_rule(search, solved_for(search, identity, parts.back()), static_cast<double>(search.columns()));
+  const auto flat = std::find_if(parts.rbegin(), parts.rend(), [&](int j) { return !search.has_peak(j); });
+  const int part = flat == parts.rend() ? parts.back() : *flat;
+  return computed_rule(search, solved_for(search, identity, part), static_cast<double>(search.columns()));
 }
 
 std::vector<FoundRule> find_usual_sums(const RuleSearch& search) {

@@ -97,20 +97,20 @@ bool has_text(const RuleSearch& search, const std::vector<Term>& terms, bool cal
 namespace {
 
 // Of the columns of an identity `best`, unless it has few values, as fees and days of tests have: computed ones would
-// be any that the others leave. Then the last of those with many that may be computed, rather a number than a
-// date: dates have orders.
+// be any that the others leave. Then the last of those with many that may be computed, rather one without a peak, and
+// rather a number than a date: dates have orders.
 int varied_of(const RuleSearch& search, const std::vector<Term>& identity, int best) {
   constexpr size_t kMany = 2;  // parts of the most values that one of them has
-  std::vector<std::tuple<bool, int, size_t>> values;
+  std::vector<std::tuple<bool, bool, int, size_t>> values;
   size_t most = 0;
   for (const Term& t : identity) {
-    values.emplace_back(!is_instant(search.column(t.column)), t.column,
+    values.emplace_back(!search.has_peak(t.column), !is_instant(search.column(t.column)), t.column,
                         distinct_of(search.numbers_of(t.column, search.proposing)));
-    most = std::max(most, std::get<2>(values.back()));
+    most = std::max(most, std::get<3>(values.back()));
   }
   std::sort(values.begin(), values.end());
   int varied = best;
-  for (const auto& [number, column, count] : values) {
+  for (const auto& [flat, number, column, count] : values) {
     if (column == best && !RuleSearch::are_few(count, most)) return best;
     if (kMany * count >= most && may_be_computed(search, identity, column)) varied = column;
   }
@@ -153,7 +153,7 @@ Computed solved(const RuleSearch& search, const std::vector<Term>& terms, int ta
     for (const Term& t : terms) parts.push_back({t.column == total ? target : t.column, 1});
     return {total, sum_text(search, std::move(parts), 0, is_instant(search.column(total)))};
   }
-  std::sort(identity.begin(), identity.end(), [](const Term& a, const Term& b) { return a.column > b.column; });
+  std::ranges::sort(identity, {}, [&](const Term& t) { return std::pair(search.has_peak(t.column), -t.column); });
   for (const Term& t : identity)
     if (std::abs(t.factor) == 1 && may_be_computed(search, identity, t.column))
       return solved_for(search, identity, t.column);
