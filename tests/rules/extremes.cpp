@@ -282,6 +282,33 @@ TEST(DirectionOfRules, ARateOfAllRowsComesBeforeASumOfFew) {
   expect_among(rules, {"tax = charge * rate / 100"});
 }
 
+// How much more or less than another number one is, as a share or in percent.
+TEST(DirectionOfRules, AChangeIsOfTwoAmounts) {
+  constexpr int64_t kRows = 2500;
+  const auto asked = [](int64_t i) { return 1000 * whole_between(i, 1, 90, 900); };
+  const auto sold = [=](int64_t i) { return 100 * std::floor(asked(i) * between(i, 2, 0.8, 1) / 100); };
+  const auto value = [=](int64_t i) { return 100 * std::floor(asked(i) * between(i, 3, 0.6, 1.7) / 100); };
+  const auto add = [&](const char* name, auto of, int digits) {
+    return said(found(table({whole_by("asked", kRows, asked), whole_by("sold", kRows, sold),
+                             whole_by("value", kRows, value), decimals_by(name, kRows, digits, [&](int64_t i) {
+                               const double unit = std::pow(10, digits);
+                               return std::nearbyint(of(i) * unit) / unit;
+                             })})));
+  };
+  expect_among(add(
+                   "discount", [&](int64_t i) { return 100 * (asked(i) - sold(i)) / asked(i); }, 1),
+               {"discount = 100 * (asked - sold) / asked", "discount >= 0"});
+  expect_among(add(
+                   "change", [&](int64_t i) { return 100 * (value(i) - asked(i)) / asked(i); }, 1),
+               {"change = 100 * (value - asked) / asked"});
+  expect_among(add(
+                   "growth", [&](int64_t i) { return (value(i) - asked(i)) / asked(i); }, 4),
+               {"growth = (value - asked) / asked"});
+  for (const std::string& rule : add(
+           "noise", [&](int64_t i) { return 100 * (value(i) - asked(i)) / asked(i) + 0.1 * (i % 10 == 0); }, 1))
+    EXPECT_EQ(rule.find("noise = 100"), std::string::npos) << rule;
+}
+
 // Questions that a number of another one decides.
 TEST(MissingByANumber, IsFoundAndComesBack) {
   constexpr int64_t kRows = 2500;

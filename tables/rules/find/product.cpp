@@ -3,7 +3,7 @@
 //
 // The logarithm of such a product is a sum. Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) selects
 // the factor that explains most of the residual until only rounding remains; exponents are then whole numbers, and the
-// product is tested on every row.
+// product is tested on every row. The share by which one number is more or less than another is no such product.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -310,6 +310,42 @@ std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numb
   return {};
 }
 
+// How much more or less than another number one is, as a share or in percent: change = 100 * (new - old) / old. Pairs
+// of columns are tried one by one, as the first rows refute nearly all of them.
+std::optional<Found> change_of(const RuleSearch& search, const std::vector<Numbers>& all, const Numbers& target) {
+  struct Way {
+    double whole, sign;  // 100 for percent; −1: how much less
+  };
+  const auto tried = static_cast<double>(4 * all.size() * all.size());
+  const auto fits = [&](const Numbers& of, const Numbers& base, const Way& way) {
+    size_t rows = 0;
+    for (size_t i = 0; i < target.x.size() && rows < kMaxRows; ++i) {
+      const double t = target.x[i], by = way.whole * way.sign * (of.x[i] - base.x[i]) / base.x[i];
+      if (!std::isfinite(t) || !std::isfinite(by)) continue;
+      if (std::abs(t - by) > (1 + 1e-7) * target.half + 1e-9 * std::abs(t)) return false;
+      rows += t != 0;
+    }
+    return rows >= kMinPreciseRows;
+  };
+  for (const Way& way : {Way{100, 1}, Way{100, -1}, Way{1, 1}, Way{1, -1}}) {
+    if (way.sign < 0 ? target.most > way.whole : target.least < -way.whole) continue;
+    if (way.whole == 1 && !has_fractions(search.column(target.column))) continue;  // a share of whole numbers
+    for (const Numbers& base : all)
+      for (const Numbers& of : all) {
+        if (&of == &base || &of == &target || &base == &target || !fits(of, base, way)) continue;
+        const std::string name = search.name_of(of.column), from = search.name_of(base.column);
+        const std::string difference = way.sign > 0 ? name + " - " + from : from + " - " + name;
+        auto rule = computed_rule(
+            search,
+            {target.column,
+             fmt::format("{}({}) / {}", way.whole == 1 ? "" : fmt::format("{} * ", way.whole), difference, from)},
+            tried);
+        if (rule) return Found{std::move(*rule), {of.column, base.column}, true};
+      }
+  }
+  return {};
+}
+
 // Whether values computed by `f` from cells of different rows satisfy `g` too. Successes, a whole number, are share *
 // tries up to rounding; but for most sampled shares, successes / tries is not that share.
 bool keeps(const RuleSearch& search, const Found& f, const Found& g) {
@@ -365,6 +401,7 @@ std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_tak
   for (const Numbers& target : all) {
     if (target.distinct < kMinUnits) continue;
     auto product = product_of(search, all, target, most_taken);
+    if (!product && most_taken > 1) product = change_of(search, all, target);
     if (!product) continue;
     needed.insert(needed.end(), product->of.begin(), product->of.end());
     if (!product->divides) multiplied.insert(multiplied.end(), product->of.begin(), product->of.end());
