@@ -53,6 +53,26 @@ TEST(RateRules, RoundTrip) {
   expect_reduces_again(rules, real);
 }
 
+// Goods without dates have no shelf life, however many they are.
+TEST(RateRules, CategoriesWithoutNumbersDoNotCount) {
+  constexpr int64_t kRows = 2500;
+  for (const double without : {0.05, 0.4, 0.7}) {
+    const auto family = [=](int64_t i) { return uniform(i, 1) < without ? 3 : static_cast<int>(3 * uniform(i, 2)); };
+    const auto made = [=](int64_t i) { return family(i) == 3 ? kMissing : ordered(i); };
+    const Table real = table({texts_by("family", kRows,
+                                       [=](int64_t i) {
+                                         return std::vector{"dry", "cold", "frozen", "none"}[family(i)];
+                                       }),
+                              dates_by("made", kRows, made), dates_by("expiry", kRows, [=](int64_t i) {
+                                return made(i) + std::vector{540, 35, 360, 0}[static_cast<size_t>(family(i))];
+                              })});
+    Table t = real;
+    const Rules rules = reduced(t);
+    expect_among(said(rules), {"expiry - made follows from family"});
+    expect_restored(rules, std::move(t), real);
+  }
+}
+
 // Products of fewer rows than a category needs are in no rule.
 TEST(RateRules, RareCategoriesHaveNoRate) {
   Table t = sales(2500);

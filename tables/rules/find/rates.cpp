@@ -118,13 +118,16 @@ double simplest_rate(double low, double high) {
 }
 
 // From all rows: the simplest rate of each level that would be the same without some holders. Other levels get one of
-// these rates in sampled rows, so they must be few. `gaps`: the target or its input is missing alone in some row.
+// these rates in sampled rows, so they must be few of the rows that have both numbers. `gaps`: the target or its input
+// is missing alone in some row.
 std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pair, const RatedBy& by, bool& gaps) {
   std::vector<Level> levels(by.held.size(), {{}, Outermost(-1, by.least), Outermost(1, by.least)});
+  std::vector<int64_t> complete(by.held.size());  // rows of each level
   Interval none;
   bool all = true;
   search.holders.each([&](int64_t row, int64_t holder) {
     const int32_t code = by.code(row);
+    if (code >= 0 && !pair.target.is_missing(row) && pair.gives(row)) ++complete[static_cast<size_t>(code)];
     if (!all || by.is_rare(code)) return;
     const bool alone = missing_alone(pair, by, row);
     gaps |= alone;
@@ -141,17 +144,18 @@ std::optional<Rates> stable_rates(const RuleSearch& search, const RatedPair& pai
   if (!all) return {};
   Rates out;
   out.factors = pair.factors;
-  int64_t others = 0;
+  int64_t others = 0, rows = 0;
   for (size_t v = 0; v < levels.size(); ++v) {
     const auto rate = stable_between(levels[v].low, levels[v].high, simplest_rate);
+    rows += complete[v];
     if (by.held[v].holders < by.least || !rate) {
-      others += by.held[v].rows;
+      others += complete[v];
       continue;
     }
     out.levels.push_back(by.column.values[v]);
     out.rates.push_back(*rate);
   }
-  if (out.levels.empty() || others > search.table.rows / 10) return {};
+  if (out.levels.empty() || others > rows / 10) return {};
   return out;
 }
 
