@@ -482,6 +482,30 @@ TEST(FindRules, HoursBetweenTimesInOrder) {
   expect_among(rules, {"hours = 24 * (tested - taken)"});
 }
 
+// A date whose distance to an earlier one says less than the date itself is learned as it is, and the few rows that
+// break the order are drawn again.
+TEST(FindRules, DatesOfAShortTimeAreNoDistances) {
+  constexpr int64_t kRows = 2000;
+  const auto picked = [](int64_t i) { return 20000 + whole_between(i, 1, 0, 13); };
+  const auto made = [&](int64_t i) { return picked(i) - std::floor(400 * uniform(i, 2) * uniform(i, 3)); };
+  const Table real = table({dates_by("made", kRows, made), dates_by("picked", kRows, picked)});
+  Table t = real;
+  const Rules rules = reduced(t);
+  ASSERT_EQ(said(rules), Texts{"picked >= made"});
+  EXPECT_EQ(rules.describe()[0]["kept"], "by rejection");
+  EXPECT_GT(rules.describe()[0]["chance"], 0.6);
+  EXPECT_EQ(rules.checked(), Texts{"picked >= made"});
+  EXPECT_EQ(lines(t), lines(real));
+  const Table rows = sample(fit(real, quick_made(3)), 500);
+  const auto number = [&](const char* name, int64_t i) { return column(rows, name).numbers[static_cast<size_t>(i)]; };
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    return number("picked", i) >= 20000 && number("picked", i) <= 20013 &&
+                           number("picked", i) >= number("made", i);
+                  }),
+            1);
+}
+
 // Two columns of which chance breaks the order seldom are learned as they are; steps of sequences cannot be drawn
 // again.
 TEST(FindRules, IgnoresOrdersThatHoldByChance) {

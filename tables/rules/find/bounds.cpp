@@ -19,7 +19,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMaxBoundColumns = 300;  // the work grows with their square
-constexpr double kLoose = 0.6;            // chance keeps an order of numbers in more of the rows: few are drawn again
+constexpr double kLoose = 0.6;            // chance keeps an order in more of the rows: few are drawn again
 
 // For each pair of columns, whether the first is never above the second, and the evidence.
 struct Order {
@@ -130,6 +130,23 @@ std::optional<Evidence> evidence_beside_index(const RuleSearch& search, int lowe
   return loose ? std::nullopt : out;
 }
 
+// Whether the distance to another date is spread wider than the later date itself: picks of one week, of goods of a
+// year. The last date that several rows have, such as 9999-12-31, is chosen, not a distance.
+bool says_less(const RuleSearch& search, const Column& lower, const Column& upper) {
+  std::vector<double> later, distance;
+  const double last = search.limit_of(upper, true, search.holders.least({&lower, &upper}));
+  for (const int64_t row : search.proposing) {
+    const auto i = static_cast<size_t>(row);
+    const double x = upper.numbers[i], least = in_unit_of(upper, lower, lower.numbers[i]);
+    if (x == x && least == least && x != last) later.push_back(x), distance.push_back(x - least);
+  }
+  const auto spread = [](std::vector<double>& x) {  // of the middle four fifths
+    std::ranges::sort(x);
+    return x.empty() ? 0 : x[x.size() - 1 - x.size() / 10] - x[x.size() / 10];
+  };
+  return spread(distance) > spread(later);
+}
+
 // Whether a column is missing in half of the rows that have another one, or more.
 bool mostly_missing_beside(const Column& c, const Column& other) {
   int64_t rows = 0, missing = 0;
@@ -237,17 +254,17 @@ Order order_of(const RuleSearch& search, const GivenBounds& given, const std::ve
       if (out.by_day[lower][upper] != 0 && out.holds(upper, lower)) out.below[lower][upper].reset();
   break_ties(out, search);
   out.loose.assign(n, std::vector<char>(n));
-  // For dates, model the difference: it is more informative than the later date. For numbers, keep both.
-  const auto instant = [&](size_t k) {
-    const ColumnType type = search.column(out.columns[k]).type;
-    return is_instant(type);
+  // For dates, model the difference where it is more informative than the later date. For numbers, keep both.
+  const auto by_distance = [&](size_t lower, size_t upper) {
+    const Column &low = search.column(out.columns[lower]), &up = search.column(out.columns[upper]);
+    return is_instant(up) && (upper == out.index || lower == out.index || !says_less(search, low, up));
   };
   for (size_t lower = 0; lower < n && search.options.by_rejection; ++lower)
     for (size_t upper = 0; upper < n; ++upper)
-      out.loose[lower][upper] = !instant(upper) && !is_spelled(search.column(out.columns[lower])) &&
-                                !is_spelled(search.column(out.columns[upper])) && out.holds(lower, upper) &&
-                                !is_given(given, out.columns[lower], out.columns[upper]) &&
-                                out.below[lower][upper]->chance > kLoose;
+      out.loose[lower][upper] = out.holds(lower, upper) && out.below[lower][upper]->chance > kLoose &&
+                                !is_spelled(search.column(out.columns[lower])) &&
+                                !is_spelled(search.column(out.columns[upper])) &&
+                                !is_given(given, out.columns[lower], out.columns[upper]) && !by_distance(lower, upper);
   if (search.options.by_rejection) loosen_optional(search, given, out);
   return out;
 }
