@@ -57,6 +57,21 @@ TEST(CycleRules, IgnoreUniformDatesAndFewDays) {
       for (const char* words : {"its", "never"}) EXPECT_EQ(rule.find(words), std::string::npos) << rule;
 }
 
+// Starts of 24 months are no weekdays, though some weekdays have more of them.
+TEST(CycleRules, IgnoreStartsOfMonths) {
+  const std::vector<double> firsts = [] {
+    std::vector<double> out;
+    for (int k = 0; k < 24; ++k) out.push_back(static_cast<double>(days_from_civil(2023 + k / 12, k % 12 + 1, 1)));
+    return out;
+  }();
+  const auto from = [&](int64_t i) {
+    return firsts[static_cast<size_t>(whole_between(i, 1, 0, 23))] +
+           (uniform(i, 2) < 0.05 ? whole_between(i, 3, 1, 20) : 0);
+  };
+  for (const std::string& rule : said(found(table({dates_by("from", 3000, from)}))))
+    EXPECT_EQ(rule.find("weekday"), std::string::npos) << rule;
+}
+
 TEST(CycleRules, RoundTripToTheDigit) {
   Table real = shop(1500);
   remove_column(real, "shipped");  // of an order, a missing date is filled

@@ -3,7 +3,10 @@
 #include "tables/rules/kinds/cycle.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -30,6 +33,21 @@ bool is_uneven(const std::vector<double>& counts) {
   for (const double n : counts) uneven += std::abs(n - rows / parts) / 2;
   for (const double n : counts) chi += (n - rows / parts) * (n - rows / parts) / (rows / parts);
   return rows > 0 && uneven > kMinUneven * rows && chi > parts - 1 + kDeviations * std::sqrt(2 * (parts - 1));
+}
+
+// Whether the weekdays differ by more than the dates of each do: of starts of months, most rows are on few dates, and
+// some weekdays have more of these. `weeks`: the rows of each day of each week.
+bool differ_by_weekday(const std::map<double, std::array<double, 7>>& weeks) {
+  constexpr double kMinDiffer = 12;  // starts of months have up to 3, weekdays 20 and more
+  std::array<double, 7> sums{}, squares{};
+  for (const auto& [week, days] : weeks) {
+    const double mean = std::accumulate(days.begin(), days.end(), 0.0) / 7;
+    for (size_t k = 0; k < days.size(); ++k)
+      sums[k] += days[k] - mean, squares[k] += (days[k] - mean) * (days[k] - mean);
+  }
+  double differ = 0;
+  for (size_t k = 0; k < sums.size(); ++k) differ += squares[k] > 0 ? sums[k] * sums[k] / squares[k] : 0;
+  return differ >= kMinDiffer;
 }
 
 constexpr double kMonthsByChance = 12 / 365.25;
@@ -114,15 +132,17 @@ std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
   if (digits_of(c) == kAllDigits || place_of(search.table, phase_of(c)) >= 0) return {};
   std::vector<double> counts(daily ? 24 : 7, 0.0);
   const double period = daily ? kind_of(c).day : 7;
-  std::set<double> periods;
+  std::map<double, std::array<double, 7>> periods;
   for (const std::vector<int64_t>* rows : {&search.proposing, &search.testing})
     for (const int64_t row : *rows) {
       const double x = c.numbers[static_cast<size_t>(row)];
       if (x != x) continue;
-      if (periods.size() < kMinCycles) periods.insert(std::floor(x / period));
-      ++counts[static_cast<size_t>(phase_of(c, x) / (daily ? kHour : 1))];
+      const auto part = static_cast<size_t>(phase_of(c, x) / (daily ? kHour : 1));
+      if (!daily) ++periods[std::floor(x / period)][part];
+      else if (periods.size() < kMinCycles) periods[std::floor(x / period)];
+      ++counts[part];
     }
-  if (periods.size() < kMinCycles || !is_uneven(counts)) return {};
+  if (periods.size() < kMinCycles || !is_uneven(counts) || (!daily && !differ_by_weekday(periods))) return {};
   if (std::count(counts.begin(), counts.end(), 0.0) + 1 == static_cast<std::ptrdiff_t>(counts.size())) return {};
   Evidence e;
   for (const double x : c.numbers) e.rows += x == x;
