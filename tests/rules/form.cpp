@@ -33,6 +33,10 @@ double third(int64_t i) {
          : u < 0.9 ? cut(x + 0.333333, 6)
                    : cut(between(i, 21, 1, 900), 9);
 }
+// Asking prices: multiples of 1000, and those that end in 4,900 and 9,900.
+double charm(int64_t i) {
+  return uniform(i, 22) < 0.3 ? 5000 * whole_between(i, 23, 20, 200) - 100 : 1000 * whole_between(i, 23, 90, 1000);
+}
 // Measurements, some with the noise of floating point.
 double noisy(int64_t i) { return uniform(i, 10) < 0.1 ? between(i, 11, 20, 80) : cut(between(i, 11, 20, 80), 3); }
 
@@ -50,6 +54,7 @@ const std::vector<FormCase> kForms{
     {"midnight", ColumnType::datetime, midnight, 6, "%Y-%m-%d %H:%M:%S", {86400, 1e-6}},
     {"ending", ColumnType::decimal, ending, 2, "", {1, 1, 0.01}},
     {"third", ColumnType::decimal, third, 9, "", {1, 1, 1, 1e-9}},
+    {"charm", ColumnType::integer, charm, 0, "", {5000, 1000}},
     {"noisy", ColumnType::decimal, noisy, 15, "%g", {0.001, 0}},
     {"uniform", ColumnType::decimal, [](int64_t i) { return cut(between(i, 12, 0, 1000), 2); }, 2, "", {}},
     {"skewed", ColumnType::decimal, [](int64_t i) { return cut(-30 * std::log(uniform(i, 13)), 2); }, 2, "", {}},
@@ -147,6 +152,38 @@ TEST(FormRules, SampledRowsAreWrittenAsOften) {
     const double tolerance = options.method == "made" ? 0.05 : 0.4;  // of short fits
     for (size_t k = 0; k < wanted.size(); ++k) EXPECT_NEAR(got[k], wanted[k], tolerance) << options.method << ' ' << k;
   }
+}
+
+TEST(FormRules, SampledRowsAreOnTheGridsOfTheTable) {
+  const auto charm_case = std::ranges::find_if(kCases, [](const FormCase& c) { return c.value == charm; });
+  const Table rows = sample(fit(of(*charm_case, 1500), quick_made(20)), 1000);
+  const auto value = [&](int64_t i) { return column(rows, "charm").numbers[static_cast<size_t>(i)]; };
+  EXPECT_EQ(
+      share(rows, [&](int64_t i) { return std::fmod(value(i), 1000) == 0 || std::fmod(value(i) + 100, 5000) == 0; }),
+      1);
+  EXPECT_NEAR(share(rows, [&](int64_t i) { return std::fmod(value(i), 1000) != 0; }), 0.3, 0.08);
+}
+
+// Prices of whole thousands, never below what was paid: the distance is not on their grid.
+TEST(FormRules, AGridComesBackBesideAnOrder) {
+  constexpr int64_t kRows = 1500;
+  const auto asked = [](int64_t i) { return 1000 * whole_between(i, 1, 90, 900); };
+  const auto paid = [=](int64_t i) {
+    return 100 * std::floor(asked(i) * (1 - 0.2 * uniform(i, 2) * uniform(i, 3)) / 100);
+  };
+  const Table real = table({whole_by("asked", kRows, asked), whole_by("paid", kRows, paid)});
+  Table t = real;
+  const Rules rules = reduced(t);
+  expect_among(said(rules), {"asked is a multiple of 1000", "asked >= paid"});
+  EXPECT_EQ(rules.checked(), Texts{"asked >= paid"});
+  expect_restored(rules, t, real);
+  const Table rows = sample(fit(real, quick_made(10)), 500);
+  const auto value = [&](const char* name, int64_t i) { return column(rows, name).numbers[static_cast<size_t>(i)]; };
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    return std::fmod(value("asked", i), 1000) == 0 && value("asked", i) >= value("paid", i);
+                  }),
+            1);
 }
 
 // Regions write times at their own offsets; one offset has too few rows to be told of.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <unordered_map>
@@ -108,8 +109,11 @@ class RuleFinder {
       find_in_place(missing);
     }
     if (find && options_.by_rejection && options_.orders) split_hours();
-    if ((find && (options_.orders || search().index() >= 0)) || !given_.orders().empty())
-      keep(rechecked(find_bounds(search(), given_.bounds())));
+    if ((find && (options_.orders || search().index() >= 0)) || !given_.orders().empty()) {
+      std::vector<FoundRule> bounds = find_bounds(search(), given_.bounds());
+      if (find && options_.by_rejection) keep_grids_of(bounds);
+      keep(rechecked(std::move(bounds)));
+    }
     if (find && options_.by_rejection) find_cycles_and_orders();
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
@@ -576,6 +580,31 @@ class RuleFinder {
       return !of_table || std::none_of(columns.begin(), columns.end(), is_remainder);
     });
     keep(std::move(together));
+  }
+
+  // Grids of columns that are learned as distances to others which are not on them: prices of whole thousands beside
+  // what was paid. Restored after the orders.
+  void keep_grids_of(const std::vector<FoundRule>& bounds) {
+    const std::vector<FoundRule> grids = find_grids(search(), {});
+    const auto grid_of = [&](const std::string& column) {
+      const auto at = std::ranges::find_if(grids, [&](const FoundRule& f) { return f.rule->column() == column; });
+      return at == grids.end() ? nullptr : &*at;
+    };
+    for (const FoundRule& bound : bounds) {
+      const FoundRule* grid = bound.rule->learned_as().empty() ? nullptr : grid_of(bound.rule->column());
+      if (grid == nullptr || !is_quantity(column_of(table_, bound.rule->column()))) continue;
+      const nlohmann::json own = grid->rule->to_json();
+      const auto is_on_it = [&](const std::string& name) {
+        const FoundRule* other = grid_of(name);
+        if (name == bound.rule->column()) return true;
+        const nlohmann::json its = other == nullptr ? nlohmann::json() : other->rule->to_json();
+        return other != nullptr && its["digits"] == own["digits"] &&
+               its["step"].get<int64_t>() % own["step"].get<int64_t>() == 0;
+      };
+      if (std::ranges::all_of(bound.rule->columns(table_), is_on_it)) continue;
+      moved_.push_back(bound.rule->column());
+      keep(*grid);
+    }
   }
 
   void reduce_form(const FoundRule& found) {

@@ -151,14 +151,15 @@ class FormLevels {
     return rows;
   }
 
-  // For values off the wide grid, further residues of the same step: most prices end in .99, others in .95 or .00.
+  // For values off the wide grid, further residues of the same step, and wider grids of theirs: most prices end in .99,
+  // others in .95 or .00, or in 4,900 and 9,900.
   void add_endings(const Grid& grid, Grid wide, std::vector<double> proposing, std::vector<double> testing) {
     constexpr int kMaxEndings = 4, kMinEndings = 10;
     for (int k = 0; k < kMaxEndings && wide.step >= kMinEndings * grid.step; ++k) {
       const Wider found = compared(grid, wide, proposing, false), tested = compared(grid, found.grid, testing, true);
       if (!(found.gain * found.rows > kLogFalse + log_firsts(grid, wide))) return;
       if (!(tested.gain > kMinGain && tested.gain * tested.rows > kLogFalse)) return;
-      levels_.push_back({found.grid, 0});
+      widen(found.grid, split(proposing, found.grid, true), split(testing, found.grid, true));
       proposing = split(proposing, found.grid, false), testing = split(testing, found.grid, false);
     }
   }

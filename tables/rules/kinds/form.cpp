@@ -82,8 +82,9 @@ class FormRule : public RuleOf<FormData> {
   // The nearest number of the level that no wider one holds.
   double moved(double x, size_t level) const {
     constexpr int kTries = 8;
-    if (!data_.levels[level].grid || level_of(data_.levels, x) == level) return x;
+    if (!data_.levels[level].grid) return x;
     const Grid& grid = *data_.levels[level].grid;
+    if (grid.holds(x) && level_of(data_.levels, x) == level) return x;  // the last level is that of any other number
     const double at = grid.nearest(x), step = grid.spacing();
     const double side = x != at ? (x > at ? 1 : -1) : at < data_.low / 2 + data_.high / 2 ? 1 : -1;
     for (int k = 0; k < kTries; ++k) {
