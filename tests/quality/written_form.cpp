@@ -8,6 +8,7 @@
 #include "models/report/measures.h"
 #include "quality/tables.h"
 #include "support/thrown.h"
+#include "tables/formats/calendar.h"
 
 namespace {
 
@@ -56,6 +57,33 @@ TEST(WrittenForm, DetectsUnusualDecimals) {
   EXPECT_GT(gap(far, "digits"), 0.5);
   EXPECT_EQ((*form(far, "digits"))["level"], "4 decimals");
   EXPECT_LT(gap(short_report(real, prices(1000, 2, 2), only_forms()), "digits"), 0.02);
+}
+
+// Shares are those of the rows that the words are true of: a multiple of 1000 is one of 100 too.
+TEST(WrittenForm, SharesAreOfAllRowsThatTheWordsAreTrueOf) {
+  const auto rounded_to = [](double step, uint32_t seed) {
+    std::mt19937 gen(seed);
+    return table({decimals_by("x", 1000, 0, [&](int64_t) {
+      return step * std::ceil(std::uniform_real_distribution<>(0, 1e6)(gen) / step);
+    })});
+  };
+  const Json report = evaluated(rounded_to(1000, 1), rounded_to(100, 2), only_forms());
+  const Json* digits = form(report, "digits");
+  ASSERT_NE(digits, nullptr);
+  EXPECT_EQ((*digits)["level"], "multiples of 1000");
+  EXPECT_EQ((*digits)["real"], 1);
+  EXPECT_NEAR((*digits)["synthetic"].get<double>(), 0.1, 0.05);
+  const auto days = [](bool starts) {
+    return table({dates_by("x", 1200, [=](int64_t i) {
+      const int month = static_cast<int>(i / 4 % 24), off = starts || i % 2 == 0 ? 0 : i % 4 == 1 ? -1 : 14;
+      return static_cast<double>(tessera::days_from_civil(2023 + month / 12, month % 12 + 1, 1) + off);
+    })});
+  };
+  const Json months = evaluated(days(true), days(false), only_forms());
+  const Json* day = form(months, "day");
+  ASSERT_NE(day, nullptr);
+  EXPECT_EQ((*day)["level"], "on the first of a month");
+  EXPECT_EQ((*day)["real"], 1) << "1 January too";
 }
 
 TEST(WrittenForm, DetectsLostMidnightsAndDays) {

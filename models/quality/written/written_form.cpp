@@ -24,8 +24,14 @@ constexpr int64_t kWithheld = -1;    // a row to which a form does not apply
 
 using Counts = std::map<int64_t, std::array<int64_t, 2>>;
 
+// What the name of a level says of another one: that of months' starts is true on 1 January too.
+using Includes = std::function<bool(int64_t level, int64_t other)>;
+bool is_same(int64_t level, int64_t other) { return level == other; }
+
+// Rows are of one level each. The level that differs most, as does what its name says, is reported with the shares of
+// the rows that its name is true of.
 WrittenForm compare_levels(const std::string& column, const char* form, const Counts& counts,
-                           const std::function<std::string(int64_t)>& name) {
+                           const std::function<std::string(int64_t)>& name, const Includes& includes = is_same) {
   WrittenForm out{column, form, "", 0, 0, 0, 0};
   int64_t rows[2] = {0, 0};
   for (const auto& [level, n] : counts) rows[0] += n[0], rows[1] += n[1];
@@ -37,10 +43,16 @@ WrittenForm compare_levels(const std::string& column, const char* form, const Co
                  both = static_cast<double>(n[0] + n[1]) / (of_real + of_synthetic);
     out.difference += std::abs(real - synthetic) / 2;
     noise += mean_difference(both, of_real, of_synthetic) / 2;
-    if (std::abs(real - synthetic) <= furthest) continue;
-    furthest = std::abs(real - synthetic);
+    std::array<int64_t, 2> all{};
+    for (const auto& [other, of] : counts)
+      if (includes(level, other)) all[0] += of[0], all[1] += of[1];
+    const double named = static_cast<double>(all[1]) / of_synthetic,
+                 distance =
+                     std::min(std::abs(real - synthetic), std::abs(static_cast<double>(all[0]) / of_real - named));
+    if (distance <= furthest) continue;
+    furthest = distance;
     out.level = name(level);
-    out.real = protected_share(n[0], rows[0]), out.synthetic = synthetic;
+    out.real = protected_share(all[0], rows[0]), out.synthetic = named;
   }
   out.gap = std::max(0.0, out.difference - 2 * noise);
   return out;
@@ -65,6 +77,14 @@ std::string digits_name(int64_t level) {
   if (of == 0 && decimals > 0) return fmt::format("{} decimal{}", decimals, decimals == 1 ? "" : "s");
   if (of == 0 && decimals == 0) return "whole numbers";
   return fmt::format("multiples of {:g}", (of == 2 ? 25 : of == 1 ? 5 : 1) * std::pow(10.0, -decimals));
+}
+
+// Multiples of a step include those of its multiples; a number of decimals is that which a number needs.
+bool digits_include(int64_t level, int64_t other) {
+  const int64_t of = level % 4, further = level / 4 - other / 4;  // zeros that the other one has beyond it
+  if (level == other) return true;
+  if (level / 4 > kMaxDecimals && of == 0) return false;
+  return further > 1 || (further == 1 && (of < 2 || other % 4 > 0)) || (further == 0 && other % 4 >= of);
 }
 
 constexpr std::array<std::pair<double, const char*>, 6> kTimes{{{kSecondsPerDay, "at midnight"},
@@ -106,13 +126,17 @@ class ColumnForms {
     if (facts_.kind == Kind::categorical || facts_.unit != 1) return;
     if (facts_.kind == Kind::datetime) {
       const auto at = [](auto of) { return [of](double nanoseconds) { return of(nanoseconds / 1e9); }; };
-      count("time", at(time_of),
-            [](int64_t l) { return l < 6 ? kTimes[static_cast<size_t>(l)].second : "at fractions of a second"; });
-      count("day", at(day_of), [](int64_t l) { return kDays[static_cast<size_t>(l)]; });
+      count(
+          "time", at(time_of),
+          [](int64_t l) { return l < 6 ? kTimes[static_cast<size_t>(l)].second : "at fractions of a second"; },
+          [](int64_t l, int64_t other) { return l == other || (l < 6 && other < l); });
+      count(
+          "day", at(day_of), [](int64_t l) { return kDays[static_cast<size_t>(l)]; },
+          [](int64_t l, int64_t other) { return l == other || (l == other + 2 && l < 4); });
       count("weekday", at([](double s) -> int64_t { return weekday_of(day_in_calendar(s / kSecondsPerDay)); }),
             [](int64_t l) { return kWeekdays[static_cast<size_t>(l)]; });
     } else {
-      count("digits", digits_of, digits_name);
+      count("digits", digits_of, digits_name, digits_include);
       if (!facts_.integer)  // prices that end in .99
         count(
             "cents",
@@ -130,13 +154,13 @@ class ColumnForms {
 
  private:
   template <class Of, class Name>
-  void count(const char* form, Of&& of, Name&& name) {
+  void count(const char* form, Of&& of, Name&& name, const Includes& includes = is_same) {
     Counts counts;
     for (const size_t side : {size_t{0}, size_t{1}})
       for (const double x : sides_[side]->numbers)
         if (!std::isnan(x))
           if (const int64_t level = of(x); level != kWithheld) ++counts[level][side];
-    if (counts.size() > 1) out_.push_back(compare_levels(facts_.name, form, counts, name));
+    if (counts.size() > 1) out_.push_back(compare_levels(facts_.name, form, counts, name, includes));
   }
 
   // Whether values are those of the real column, if nearly all of its values recur.
