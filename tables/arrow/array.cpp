@@ -304,7 +304,8 @@ int64_t lay_out_as(const ArrowType& t, const std::string& column, size_t count, 
 ArrowFormat arrow_format(const Column& c, bool plain_texts, bool large) {
   const std::optional<ArrowType> came = c.arrow.empty() ? std::nullopt : ArrowType::parse(c.arrow);
   const bool fits = came && fits_arrow(c.type, *came), as_text = fits && came->kind == ArrowKind::text;
-  if (by_row(c)) return plain_texts && as_text ? ArrowFormat{c.arrow, ""} : ArrowFormat{"i", "u"};
+  // Numbers stay numbers, though each row has its own digits.
+  if (by_row(c) && !is_quantity(c)) return plain_texts && as_text ? ArrowFormat{c.arrow, ""} : ArrowFormat{"i", "u"};
   if (came_as_text(c)) return {plain_texts ? c.arrow : default_arrow(c), ""};
   const bool texts = kind_of(c).free_text && (!fits || as_text);
   if (!texts) return {fits ? c.arrow : default_arrow(c), ""};
@@ -343,7 +344,7 @@ void make_column_array(Column&& c, const ArrowFormat& format, ArrowArray* out) {
   auto holder = std::make_unique<ArrayHolder>();
   const int64_t rows = c.size();
   const ArrowType type = format.values.empty() ? ArrowType::parse(format.format).value() : ArrowType{};
-  if (by_row(c) || (has_numbers(c) && type.kind == ArrowKind::text)) spell_numbers(c);
+  if ((by_row(c) && !is_quantity(c)) || (has_numbers(c) && type.kind == ArrowKind::text)) spell_numbers(c);
   if (has_numbers(c)) {
     holder->numbers = std::move(c.numbers);
     const Bulk<double>& numbers = holder->numbers;

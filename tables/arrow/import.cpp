@@ -153,7 +153,8 @@ struct TableStream::State {
         own = {};
     if (own.schema == nullptr) return;
     const std::vector<Column>& own_columns = own.schema->columns;
-    if (!whole && std::any_of(own_columns.begin(), own_columns.end(), by_row)) own = {};
+    const auto as_texts = [](const Column& c) { return by_row(c) && !is_quantity(c); };
+    if (!whole && std::any_of(own_columns.begin(), own_columns.end(), as_texts)) own = {};
     else bare.columns = own_columns;  // an Arrow schema does not say in which type a text came
   }
 

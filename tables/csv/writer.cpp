@@ -15,6 +15,7 @@
 #include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
+#include "tables/kinds/row_formats.h"
 #include "tables/types/types.h"
 
 namespace tessera {
@@ -49,6 +50,8 @@ class ColumnWriter {
         delimiter_(style.delimiter),
         quoted_(std::find(style.quoted.begin(), style.quoted.end(), column.name) != style.quoted.end()),
         missing_(missing_text(column, style, alone)) {
+    if (by_row(column))
+      for (const std::string& format : column.values) by_format_.push_back(writer_in(column, format));
     if (has_numbers(column)) return;
     slots_.resize(column.values.size());
     std::string text;
@@ -73,7 +76,7 @@ class ColumnWriter {
   char* write(int64_t row, char* p, std::string& spill) const {
     if (column_.is_missing(row)) return put(missing_, p);
     const auto at = static_cast<size_t>(row);
-    if (has_numbers(column_)) return write_number(column_.numbers[at], p, spill);
+    if (has_numbers(column_)) return write_number(column_.numbers[at], writer_at(at), p, spill);
     const Slot& slot = slots_[static_cast<size_t>(column_.codes[at])];
     if (slot.size <= kSlot) {
       std::memcpy(p, slot.bytes, kSlot);
@@ -96,11 +99,16 @@ class ColumnWriter {
     return p + text.size();
   }
 
-  char* write_number(double value, char* p, std::string& spill) const {
-    if (numbers_.is_whole() && !quoted_) return std::to_chars(p, p + kRoom, static_cast<int64_t>(value)).ptr;
-    if (numbers_.is_fixed() && !quoted_) return write_decimal(value, numbers_.decimals(), p);
+  const NumberWriter& writer_at(size_t row) const {
+    return by_format_.empty() || column_.codes[row] < 0 ? numbers_
+                                                        : by_format_[static_cast<size_t>(column_.codes[row])];
+  }
+
+  char* write_number(double value, const NumberWriter& numbers, char* p, std::string& spill) const {
+    if (numbers.is_whole() && !quoted_) return std::to_chars(p, p + kRoom, static_cast<int64_t>(value)).ptr;
+    if (numbers.is_fixed() && !quoted_) return write_decimal(value, numbers.decimals(), p);
     spill.clear();
-    numbers_.write(value, scratch_);
+    numbers.write(value, scratch_);
     append_field(scratch_, delimiter_, spill, quoted_);
     scratch_.clear();
     return spill.size() <= kRoom ? put(spill, p) : nullptr;
@@ -108,6 +116,7 @@ class ColumnWriter {
 
   const Column& column_;
   const NumberWriter numbers_;
+  std::vector<NumberWriter> by_format_;  // of a column of which each row has its own
   char delimiter_;
   bool quoted_;
   mutable std::string scratch_;  // empty between calls
@@ -195,6 +204,7 @@ CsvStyle style_for(const Table& schema, const CsvWriteOptions& options) {
 void make_plain(Column& c) {
   if (is_instant(c)) c.format = has_time(c) ? plain_datetime(c.format) : kind_of(c).pattern;
   else if (is_quantity(c) && !is_shortest(c.format)) c.format = plain_number(c.format);
+  if (by_row(c)) c.values.clear(), c.codes.clear();
 }
 
 CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, const Monitor& monitor) {

@@ -230,6 +230,9 @@ ColumnPlan plan_number(const TypeEvidence& e, char delimiter, bool whole = false
   plan.number = number_format(e, plan.style);
   plan.dressed =
       e.forms.affix > 1 || e.forms.separator != 0 || (e.facts & (fact::kLedgerSigns | fact::kTypesetMinus)) != 0;
+  const DigitRange written = e.written[comma], padded = e.padded[comma];
+  plan.own_digits = plan.type == ColumnType::decimal && plan.style == NumberStyle::point && !plan.dressed &&
+                    !exponents && padded.high > 0 && written.low < written.high && written.high <= kMaxDigits;
   NumberFormat plain;
   plain.least = plain.most = plan.decimals;
   if (plan.number == plain) return plan;

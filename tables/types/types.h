@@ -92,7 +92,7 @@ bool named_like_moment(const std::string& name);  // "sale_date", "Year": its wh
 
 // How a column is read. `inspect` shows `reason`.
 struct ColumnPlan {
-  bool by_row() const { return !date_formats.empty(); }
+  bool by_row() const { return !date_formats.empty() || own_digits; }
 
   ColumnType type = ColumnType::category;
   NumberStyle style = NumberStyle::point;
@@ -106,6 +106,7 @@ struct ColumnPlan {
   LayoutBits layouts = 1;                 // of dates: those that read them
   std::vector<std::string> date_formats;  // of each layout, of a column of which each row has its own format
   std::string clock_format;               // what stands behind a date then, without an offset
+  bool own_digits = false;                // of decimals: rows have different numbers of digits behind the point
   std::string reason;
   bool forced = false;  // the type was given, not found: it is not refined to constant or identifier
 };

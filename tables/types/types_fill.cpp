@@ -15,6 +15,7 @@
 #include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
 #include "tables/kinds/number_writer.h"
+#include "tables/table/decimals.h"
 #include "tables/texts/text_kind.h"
 #include "tables/types/keys.h"
 
@@ -37,6 +38,29 @@ CellStatus fill_number(std::string_view text, const ColumnPlan& plan, double& va
     return CellStatus::wrong;
   if (plan.type == ColumnType::integer) value += 0.0;  // -0 is 0
   return CellStatus::ok;
+}
+
+// The format of a number with as many digits behind the point as this text.
+std::string digits_format(std::string_view text) {
+  const size_t point = text.find('.');
+  NumberFormat f;
+  f.least = f.most = point == std::string_view::npos ? 0 : static_cast<int>(text.size() - point) - 1;
+  return f.text();
+}
+
+// Whether the digits of each number follow from the number: 12 but 12.50, or 3.0, 2.5 and 2.125. The column's format
+// says them then.
+bool follow_from_numbers(const Column& column) {
+  std::vector<int32_t> format(kMaxDigits + 1, -1);
+  for (size_t i = 0; i < column.numbers.size(); ++i) {
+    if (column.codes[i] < 0) continue;
+    size_t needed = 0;
+    while (needed < kMaxDigits && round_decimals(column.numbers[i], static_cast<int>(needed)) != column.numbers[i])
+      ++needed;
+    if (format[needed] >= 0 && format[needed] != column.codes[i]) return false;
+    format[needed] = column.codes[i];
+  }
+  return true;
 }
 
 std::string expected(const ColumnPlan& plan) {
@@ -237,6 +261,7 @@ CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const Missin
   switch (plan.type) {
     case ColumnType::integer:
     case ColumnType::decimal:
+      if (plan.own_digits) column.codes[at] = -1;
       result = fill_number(text, plan, value);
       // A few words look like infinities and NaNs: the user's missing values take precedence.
       if (result != CellStatus::ok || missing.has_extra()) {
@@ -247,6 +272,7 @@ CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const Missin
         if (result != CellStatus::ok) return result;
       }
       column.numbers[at] = value;
+      if (plan.own_digits) column.codes[at] = dictionary.code(digits_format(text));
       return CellStatus::ok;
     case ColumnType::date:
     case ColumnType::datetime: return fill_moment(text, plan, missing, at, column, dictionary);
@@ -288,8 +314,10 @@ void fail_fill(CellStatus why, const std::string& place, const std::string& colu
 void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first,
                    const std::string& place) {
   if (has_numbers(column)) {
-    if (dictionary.size() > 1) {
+    if (dictionary.size() > 1 && !(plan.own_digits && follow_from_numbers(column))) {
       column.values = dictionary.take_values();
+    } else if (plan.own_digits) {
+      column.codes = column.codes.empty_like();
     } else if (plan.by_row()) {
       if (dictionary.size() == 1) column.format = dictionary.take_values().front();
       column.codes = column.codes.empty_like();

@@ -41,6 +41,30 @@ class CliRules : public Cli {
   }
 };
 
+// Each test is written with its own decimals, zeros and all.
+TEST_F(CliRules, DecimalsOfATestAreWrittenAsTheyWere) {
+  std::mt19937 gen(7);
+  std::string csv = "test,result\n";
+  for (int i = 0; i < 900; ++i) {
+    const double u = std::uniform_real_distribution<>()(gen);
+    csv += i % 3 == 0   ? fmt::format("sodium,{:.0f}\n", 130 + 20 * u)
+           : i % 3 == 1 ? fmt::format("potassium,{:.1f}\n", 3 + 3 * u)
+                        : fmt::format("TSH,{:.3f}\n", 0.3 + 4 * u);
+  }
+  write("lab.csv", csv);
+  const Outcome fitted = must("fit lab.csv --model lab.tessera --epochs 1 --force --calibrate off");
+  EXPECT_HAS(fitted.err, "decimals of result follow from test");
+  std::istringstream rows(must("sample lab.tessera --rows 300 --output -").out);
+  std::string line;
+  std::getline(rows, line);
+  for (int seen = 0; seen < 300; ++seen) {
+    ASSERT_TRUE(std::getline(rows, line));
+    const size_t point = line.find('.');
+    const size_t digits = point == std::string::npos ? 0 : line.size() - point - 1;
+    EXPECT_EQ(digits, line.starts_with("sodium") ? 0U : line.starts_with("TSH") ? 3U : 1U) << line;
+  }
+}
+
 // What is learned beside a computed column has a name of its own, which no option takes.
 TEST_F(CliRules, AProposedKeyIsAColumnOfTheTable) {
   std::mt19937 gen(1);

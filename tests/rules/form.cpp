@@ -216,6 +216,101 @@ TEST(FormRules, RowsKeepTheOffsetsOfTheirRegion) {
   }
 }
 
+// Results of four tests, each with decimals of its own.
+double result(int64_t i) {
+  switch (i % 4) {
+    case 0: return std::nearbyint(between(i, 30, 130, 150));
+    case 1: return cut(between(i, 30, 3, 6), 1);
+    case 2: return cut(between(i, 30, 0.3, 5), 3);
+    default: return 10 * std::nearbyint(between(i, 30, 10, 45));
+  }
+}
+const std::vector<std::string> kTests{"sodium", "potassium", "TSH", "platelets"};
+Table laboratory(int64_t rows) {
+  return table({texts_by("test", rows, [](int64_t i) { return kTests[static_cast<size_t>(i % 4)]; }),
+                decimals_by("result", rows, 3, result)});
+}
+
+TEST(DigitsRules, ATestDecidesTheDecimals) {
+  const Table real = laboratory(2000);
+  Table t = real;
+  const Rules rules = reduced(t);
+  ASSERT_EQ(said(rules), Texts{"decimals of result follow from test"});
+  const Rules read = Rules::from_json(rules.to_json());
+  EXPECT_EQ(read.to_json(), rules.to_json());
+  expect_restored(read, t, real);
+  expect_reduces_again(read, real);
+  Table broken = real;
+  broken.columns[1].numbers[4] += 0.5;
+  const std::vector<char> found_broken = rules.found().front().rule->broken(broken, broken);
+  EXPECT_EQ(std::ranges::count(found_broken, 1), 1);
+  EXPECT_EQ(found_broken[4], 1);
+  const Table rows = sample(fit(real, quick_made(10)), 1000);
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    const double x = column(rows, "result").numbers[static_cast<size_t>(i)];
+                    const std::string test = cell(column(rows, "test"), i);
+                    return test == "platelets" ? std::fmod(x, 10) == 0
+                                               : cut(x, test == "sodium" ? 0
+                                                        : test == "TSH"  ? 3
+                                                                         : 1) == x;
+                  }),
+            1);
+}
+
+TEST(DigitsRules, NeedATestThatDecidesThem) {
+  Table odd = laboratory(2000);
+  for (size_t i = 0; i < 2000; i += 41) odd.columns[1].numbers[i] += 0.123;
+  for (const std::string& rule : said(found(std::move(odd)))) EXPECT_EQ(rule.find("decimals of"), std::string::npos);
+  // mostly whole, whatever the category is
+  const auto mostly = [](int64_t i) { return cut(between(i, 31, 1, 500), uniform(i, 32) < 0.8 ? 0 : 2); };
+  for (const std::string& rule :
+       said(found(table({texts_by("kind", 2000, [](int64_t i) { return "k" + std::to_string(i % 40); }),
+                         decimals_by("price", 2000, 2, mostly)}))))
+    EXPECT_EQ(rule.find("decimals of"), std::string::npos) << rule;
+}
+
+// Texts with as many zeros as the test has decimals: rows have their own formats.
+TEST(DigitsRules, RowsAreWrittenWithTheDecimalsOfTheirTest) {
+  const std::vector<std::string> formats{"0", "0.0", "0.000"};
+  Table real = laboratory(2000);
+  Column& c = real.columns[1];
+  c.values = formats;
+  for (size_t i = 0; i < 2000; ++i) c.codes.push_back(i % 4 == 3 ? 0 : static_cast<int32_t>(i % 4));
+  const auto written = [&](const Table& t, int64_t i) {
+    const Column& of = column(t, "result");
+    return of.values[static_cast<size_t>(of.codes[static_cast<size_t>(i)])];
+  };
+  for (const bool find : {true, false}) {
+    FitOptions options = quick_made(find ? 10 : 1);
+    options.rules.find = find;
+    const Model m = fit(Table(real), options);
+    Team team(1);
+    const Monitor monitor;
+    Table rows;
+    ASSERT_TRUE(m.sample(0, 500, {}, team, monitor)->next(rows));
+    if (!find) {
+      EXPECT_TRUE(column(rows, "result").values.empty());
+      continue;
+    }
+    EXPECT_EQ(share(rows,
+                    [&](int64_t i) {
+                      const std::string test = cell(column(rows, "test"), i);
+                      return written(rows, i) == formats[test == "TSH" ? 2 : test == "potassium" ? 1 : 0];
+                    }),
+              1);
+  }
+}
+
+TEST(DigitsRules, RejectDamagedFiles) {
+  Table learned = laboratory(1000);
+  const nlohmann::json good = reduced(learned).to_json();
+  expect_refused(good, 0, "column", "test", learned);
+  expect_refused(good, 0, "by", "result", learned);
+  expect_refused(good, 0, "digits", {0, 1}, learned);
+  expect_refused(good, 0, "digits", {0, 1, 99, 3}, learned);
+}
+
 TEST(FormRules, RejectDamagedFiles) {
   Table learned = table_of(kForms[0], 500);
   const nlohmann::json good = reduced(learned).to_json();

@@ -277,6 +277,18 @@ std::vector<StoredCase> cases() {
          return Columns{p.decimals("price", 4, [&](int64_t i) { return to(between(i, 1, 1, 500), p.at(i) ? 4 : 2); })};
        },
        "\"digits\":4", true, false},
+      {"digits",  // of a test of its own
+       [=](const Planting& p) {
+         const auto test = [&](int64_t i) { return p.at(i) ? 2 : static_cast<int>(whole_between(i, 1, 0, 1)); };
+         return Columns{p.categories("test",
+                                     [=](int64_t i) {
+                                       return std::vector{"a", "b", "SECRET"}[test(i)];
+                                     }),
+                        p.decimals("result", 4, [=](int64_t i) {
+                          return to(between(i, 2, 1, 500), std::vector{1, 2, 4}[static_cast<size_t>(test(i))]);
+                        })};
+       },
+       "SECRET", true, false},
       {"repeat",
        [=](const Planting& p) {
          const auto bill = [&](int64_t i) { return to(between(i, 1, 10, 900), 2) + (p.at(i) ? 1234567.89 : 0); };

@@ -10,7 +10,9 @@
 
 #include "models/quality/common/chance.h"
 #include "tables/formats/calendar.h"
+#include "tables/kinds/cells.h"
 #include "tables/kinds/kind.h"
+#include "tables/kinds/row_formats.h"
 #include "tables/protection/rare_categories.h"
 #include "tables/table/decimals.h"
 
@@ -210,6 +212,26 @@ class ColumnForms {
   std::vector<WrittenForm>& out_;
 };
 
+// Numbers of which each row has its own digits: how many are written, zeros among them.
+void measure_digits(const Column& real, const Column& synthetic, std::vector<WrittenForm>& out) {
+  if (!by_row(real) || !is_quantity(real) || !has_numbers(synthetic)) return;
+  Counts counts;
+  std::string text;
+  for (const size_t side : {size_t{0}, size_t{1}}) {
+    const Column& c = side == 0 ? real : synthetic;
+    for (size_t i = 0; i < c.numbers.size(); ++i) {
+      if (c.numbers[i] != c.numbers[i]) continue;
+      text.clear();
+      writer_of(c, i).write(c.numbers[i], text);
+      const size_t point = text.find('.');
+      ++counts[point == std::string::npos ? 0 : static_cast<int64_t>(text.size() - point) - 1][side];
+    }
+  }
+  out.push_back(compare_levels(real.name, "written digits", counts, [](int64_t n) {
+    return n == 0 ? "written without decimals" : fmt::format("written with {} decimal{}", n, n == 1 ? "" : "s");
+  }));
+}
+
 // Texts that are not compared themselves: their lengths, and whether they recur.
 void measure_texts(const Column& real, const Column& synthetic, std::vector<WrittenForm>& out) {
   if (is_ordered(real) || is_ordered(synthetic)) return;
@@ -259,6 +281,7 @@ std::vector<WrittenForm> written_form(const Comparison& c, const Table& real, co
   std::vector<WrittenForm> out;
   for (auto& forms : found)
     for (WrittenForm& f : forms) out.push_back(std::move(f));
+  for (const ColumnFacts& facts : c.facts) measure_digits(*real.find(facts.name), *synthetic.find(facts.name), out);
   std::vector<std::string> texts = c.identifiers;
   for (const RegeneratedColumn& r : c.regenerated) texts.push_back(r.name);
   for (const std::string& name : texts) measure_texts(*real.find(name), *synthetic.find(name), out);

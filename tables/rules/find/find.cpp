@@ -100,12 +100,17 @@ class RuleFinder {
       exhaust(find_bands);
       find_steps();
       // of rows, as repeats are
-      if (options_.by_rejection)
-        for (FoundRule& f : find_forms(search())) {
-          moved_.push_back(f.rule->columns(table_).front());
+      if (options_.by_rejection) {
+        std::vector<FoundRule> digits = find_digits(search());
+        std::vector<FoundRule> forms = find_forms(search(), digits);
+        for (const auto* rules : {&digits, &forms})
+          for (const FoundRule& f : *rules) moved_.push_back(f.rule->column());
+        keep(std::move(digits));
+        for (FoundRule& f : forms) {
           reduce_form(f);
           out_.found_.push_back(std::move(f));
         }
+      }
       find_in_place(missing);
     }
     if (find && options_.by_rejection && options_.orders) split_hours();
@@ -119,6 +124,7 @@ class RuleFinder {
     if (find && options_.by_rejection) keep(find_repeats(search(), out_.found_));
     if (find) keep(find_grids(search(), out_.found_));
     spare_read_amounts();
+    drop_digits();
     find_once();
     given_.check_floors();
     report(true);
@@ -182,6 +188,12 @@ class RuleFinder {
     const auto found = static_cast<double>(out_.found_.size());
     (options_.find ? monitor_ : monitor_.silent())
         .report({"rules", found, finished ? found : 0, "rules", "", finished});
+  }
+
+  // Numbers of which each row has its own digits are written alike, unless a category decides the digits.
+  void drop_digits() {
+    for (Column& c : table_.columns)
+      if (by_row(c) && is_quantity(c)) c.values.clear(), c.codes = c.codes.empty_like();
   }
 
   // Digits used by fewer rows or keys than a number needs are dropped: a rule would store them in the format of its

@@ -205,11 +205,13 @@ std::pair<double, double> ends_of(const Column& c, int64_t least) {
   return {low, mean(std::greater<>())};
 }
 
-std::vector<FoundRule> find_forms(const RuleSearch& search) {
+std::vector<FoundRule> find_forms(const RuleSearch& search, const std::vector<FoundRule>& others) {
   std::vector<std::optional<FoundRule>> found(search.columns());
   search.team.for_each(static_cast<int64_t>(found.size()), [&](int64_t j) {
     const Column& c = search.column(static_cast<int>(j));
-    if (!search.usable(static_cast<int>(j)) || !is_ordered(c) || is_day(c)) return;
+    const auto is_other = [&](const FoundRule& f) { return f.rule->column() == c.name; };
+    if (!search.usable(static_cast<int>(j)) || !is_ordered(c) || is_day(c) || std::ranges::any_of(others, is_other))
+      return;
     std::vector<FormLevel> levels = FormLevels(search, c).find();
     if (!levels.empty()) {
       const auto [low, high] = ends_of(c, search.holders.least({&c}));
@@ -226,7 +228,7 @@ std::vector<FoundRule> find_formats(const RuleSearch& search) {
   std::vector<FoundRule> out;
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     Column& c = search.table.columns[static_cast<size_t>(j)];
-    if (!by_row(c)) continue;
+    if (!by_row(c) || is_quantity(c)) continue;  // digits of numbers: find_digits()
     std::vector<int64_t> rows(c.values.size());
     for (const int32_t code : c.codes)
       if (code >= 0) ++rows[static_cast<size_t>(code)];

@@ -255,6 +255,8 @@ std::vector<FoundRule> find_running(const RuleSearch& search);
 // Columns that never decrease within the key of sequences; none without a key. `beside_index`: columns learned as their
 // distance to the index.
 std::vector<FoundRule> find_rising(const RuleSearch& search, const std::vector<std::string>& beside_index);
+// Numbers whose decimals a category decides.
+std::vector<FoundRule> find_digits(const RuleSearch& search);
 // Multiples; of distances that `bounds` put in the place of columns too.
 std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<FoundRule>& bounds);
 

@@ -7,6 +7,7 @@
 
 #include "tables/expression/arithmetic.h"
 #include "tables/formats/calendar.h"
+#include "tables/formats/number_format.h"
 #include "tables/kinds/kind.h"
 #include "tables/table/decimals.h"
 
@@ -66,6 +67,58 @@ class GridRule : public RuleOf<GridData> {
   }
   void restore(Table& rows) const override {
     for (double& x : numbers_of(rows, data_.column).numbers) x = data_.grid.nearest(x);
+  }
+};
+
+class DigitsRule : public RuleOf<DigitsData> {
+ public:
+  using RuleOf::RuleOf;
+
+  std::string text() const override {
+    return fmt::format("decimals of {} follow from {}", quoted_name(data_.column), quoted_name(data_.by));
+  }
+  std::vector<std::string> columns(const Table&) const override { return {data_.column, data_.by}; }
+  std::vector<char> broken(const Table& rows, const Table&) const override {
+    std::vector<char> out(static_cast<size_t>(rows.rows));
+    const Column& c = numbers_of(rows, data_.column);
+    each(rows, [&](size_t row, size_t level) { out[row] = !grid(level).holds(c.numbers[row]); });
+    return out;
+  }
+  void reduce(Table& table, Team&) const override { drop_formats(numbers_of(table, data_.column)); }
+  void restore(Table& rows) const override {
+    Column& c = numbers_of(rows, data_.column);
+    drop_formats(c);
+    std::vector<int32_t> format;  // of each level
+    for (const double digits : data_.digits) {
+      NumberFormat f;
+      f.least = f.most = std::max(0, static_cast<int>(digits));
+      const auto at = std::ranges::find(c.values, f.text());
+      format.push_back(static_cast<int32_t>(at - c.values.begin()));
+      if (data_.written && at == c.values.end()) c.values.push_back(f.text());
+    }
+    if (data_.written) c.codes.assign(c.numbers.size(), -1);
+    each(rows, [&](size_t row, size_t level) {
+      c.numbers[row] = grid(level).nearest(c.numbers[row]);
+      if (data_.written) c.codes[row] = format[level];
+    });
+  }
+
+ private:
+  static void drop_formats(Column& c) { c.values.clear(), c.codes = c.codes.empty_like(); }
+  Grid grid(size_t level) const {
+    const auto digits = static_cast<int>(data_.digits[level]);
+    return {digits < 0 ? static_cast<int64_t>(grid_of(-digits)) : 1, 0, std::max(digits, 0)};
+  }
+  // Calls visit(row, level) for rows with a number and a level.
+  template <class Visit>
+  void each(const Table& rows, Visit&& visit) const {
+    const Column &c = numbers_of(rows, data_.column), &by = texts_of(rows, data_.by);
+    Column known;
+    known.values = data_.levels;
+    const std::vector<int32_t> level = codes_in(known, by);
+    for (size_t i = 0; i < c.numbers.size(); ++i)
+      if (const int32_t code = by.codes[i]; code >= 0 && c.numbers[i] == c.numbers[i])
+        if (const int32_t at = level[static_cast<size_t>(code)]; at >= 0) visit(i, static_cast<size_t>(at));
   }
 };
 
@@ -134,6 +187,13 @@ void WeekdayData::check(const Fields& f) const {
           "has a rule of weekdays that are none, or all");
 }
 
+void DigitsData::check(const Fields& f) const {
+  const auto possible = [](double x) { return x >= kMin && x <= kMax && x == std::floor(x); };
+  f.check(levels.size() == digits.size() && !levels.empty() && std::ranges::all_of(digits, possible),
+          "has a rule of decimals without a number for each category");
+}
+
+RulePtr make_rule(DigitsData data) { return std::make_shared<DigitsRule>(std::move(data)); }
 RulePtr make_rule(WeekdayData data) { return std::make_shared<WeekdayRule>(std::move(data)); }
 RulePtr make_rule(GridData data) { return std::make_shared<GridRule>(std::move(data)); }
 RulePtr make_rule(MonthData data) { return std::make_shared<MonthRule>(std::move(data)); }

@@ -32,6 +32,23 @@ inline void write_field(nlohmann::json& out, const char*, const Grid& grid) { ou
 inline void read_field(const Fields& f, const char*, Grid& grid) { grid = read_grid(f); }
 RulePtr make_rule(GridData data);
 
+// Numbers whose digits a category decides, as those of laboratory tests: 143, 4.2 and 1.234.
+struct DigitsData {
+  static constexpr const char* kKind = "digits";
+  std::string column, by;
+  std::vector<std::string> levels;  // of the category
+  std::vector<double> digits;       // of each level: behind the point, below 0 for multiples of ten
+  bool written = false;             // with zeros up to these digits, whatever other rows have
+
+  static constexpr std::tuple kFields{std::pair{"column", &DigitsData::column}, std::pair{"by", &DigitsData::by},
+                                      std::pair{"levels", &DigitsData::levels},
+                                      std::pair{"digits", &DigitsData::digits},
+                                      std::pair{"written", &DigitsData::written}};
+  static constexpr int kMin = -6, kMax = 15;
+  void check(const Fields& f) const;
+};
+RulePtr make_rule(DigitsData data);
+
 // Dates that represent months: all first days, or all last days.
 struct MonthData {
   static constexpr const char* kKind = "month";

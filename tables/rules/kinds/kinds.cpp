@@ -30,12 +30,12 @@ template <class Data>
 constexpr RuleKind kKindOf{Data::kKind, read_rule_of<Data>};
 
 constexpr RuleKind kRuleKinds[] = {
-    kKindOf<ComputedData>, kKindOf<JointData>,  kKindOf<BoundData>,   kKindOf<LooseBoundData>, kKindOf<BandData>,
-    kKindOf<MissingData>,  kKindOf<GridData>,   kKindOf<MonthData>,   kKindOf<RateData>,       kKindOf<RepeatData>,
-    kKindOf<CycleData>,    kKindOf<RisingData>, kKindOf<FallingData>, kKindOf<FormData>,       kKindOf<FunctionData>,
-    kKindOf<SpelledData>,  kKindOf<KeyData>,    kKindOf<RunningData>, kKindOf<ComposedData>,   kKindOf<FilledData>,
-    kKindOf<HeldData>,     kKindOf<LookupData>, kKindOf<FloorData>,   kKindOf<WeekdayData>,    kKindOf<ElapsedData>,
-    kKindOf<CarriedData>};
+    kKindOf<ComputedData>, kKindOf<JointData>,   kKindOf<BoundData>,   kKindOf<LooseBoundData>, kKindOf<BandData>,
+    kKindOf<MissingData>,  kKindOf<GridData>,    kKindOf<MonthData>,   kKindOf<RateData>,       kKindOf<RepeatData>,
+    kKindOf<CycleData>,    kKindOf<RisingData>,  kKindOf<FallingData>, kKindOf<FormData>,       kKindOf<DigitsData>,
+    kKindOf<FunctionData>, kKindOf<SpelledData>, kKindOf<KeyData>,     kKindOf<RunningData>,    kKindOf<ComposedData>,
+    kKindOf<FilledData>,   kKindOf<HeldData>,    kKindOf<LookupData>,  kKindOf<FloorData>,      kKindOf<WeekdayData>,
+    kKindOf<ElapsedData>,  kKindOf<CarriedData>};
 
 }  // namespace
 
