@@ -41,6 +41,19 @@ class CliRules : public Cli {
   }
 };
 
+// A rule that the table itself breaks is none of it: fit says how many rows break it, and evaluate that they do.
+TEST_F(CliRules, ARuleThatTheTableBreaksIsReported) {
+  orders();
+  const auto rule = [](const char* text) { return Line(std::vector<std::string>{"--rule", text}); };
+  const Outcome fitted = fit(rule("items < 45"));
+  EXPECT_EQ(fitted.code, 0) << fitted.err;
+  EXPECT_HAS(fitted.err, "Rule \"items < 45\":");
+  EXPECT_HAS(fitted.err, "of the table's rows (");
+  must("sample m.tessera --rows 300 --output s.csv --force");
+  EXPECT_HAS(must("evaluate orders.csv s.csv" + rule("items < 45")).out, "items < 45 is no rule of the real table: ");
+  EXPECT_EQ(fit(rule("items < 90")).err.find("of the table's rows ("), std::string::npos);
+}
+
 // Each test is written with its own decimals, zeros and all.
 TEST_F(CliRules, DecimalsOfATestAreWrittenAsTheyWere) {
   std::mt19937 gen(7);

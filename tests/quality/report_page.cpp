@@ -181,6 +181,14 @@ TEST(ReportPage, ListsBrokenRulesAsACaution) {
       EXPECT_NE(html.find(part), std::string::npos) << part;
   }
   EXPECT_NE(page(report).find("1 row of the real table breaks it too"), std::string::npos);
+  EXPECT_NE(page(report).find("is no rule of the real table: "), std::string::npos);
+  Json given = kept;
+  given["real_broken"] = 60;
+  report["rules"] = {kept, given};
+  EXPECT_NE(page(report).find("1 rule of the real table: no synthetic row breaks it"), std::string::npos);
+  EXPECT_NE(page(report).find("is no rule of the real table: " + tessera::report::percent(0.1, 2) + " of its rows"),
+            std::string::npos);
+  report["rules"] = {kept, broken};
   const std::string headline = "rows break a rule of the real table";
   EXPECT_EQ(page(report).find(headline), std::string::npos) << "a rule that a real row breaks is none of the table";
   report["rules"][1]["real_broken"] = 0;

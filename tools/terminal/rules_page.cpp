@@ -32,8 +32,20 @@ std::string rules_page(const Json& report) {
   for (const Json& rule : rules)
     if (rule.at("broken").get<int64_t>() > 0) broken.push_back(&rule);
   const std::string found = text::counted(static_cast<int64_t>(rules.size()), "rules");
+  std::string others;  // given ones
+  int64_t own = 0;
+  for (const Json& rule : rules)
+    if (const auto real = rule.at("real_broken").get<int64_t>(); real == 0) ++own;
+    else
+      others += fmt::format("\n{} is no rule of the real table: {} of its rows break it, {} of the synthetic ones\n",
+                            rule.at("rule").get<std::string>(),
+                            text::percent(static_cast<double>(real) / report.at("rows").at("real").get<double>(), 2),
+                            text::percent(rule.at("share").get<double>(), 2));
   if (broken.empty())
-    return fmt::format("\n{} of the real table: no synthetic row breaks {}\n", found, rules.size() == 1 ? "it" : "one");
+    return (own == 0 ? ""
+                     : fmt::format("\n{} of the real table: no synthetic row breaks {}\n", text::counted(own, "rules"),
+                                   own == 1 ? "it" : "one")) +
+           others;
   std::stable_sort(broken.begin(), broken.end(),
                    [](const Json* a, const Json* b) { return a->at("share") > b->at("share"); });
   using Side = text::Table::Side;
@@ -41,5 +53,6 @@ std::string rules_page(const Json& report) {
   for (size_t i = 0; i < std::min(kListed, broken.size()); ++i)
     t.add({broken[i]->at("rule").get<std::string>(), text::percent(broken[i]->at("share").get<double>(), 2),
            example(*broken[i])});
-  return fmt::format("\nrules of the real table, broken {} of {}\n", broken.size(), found) + t.str();
+  return fmt::format("\nrules{}, broken {} of {}\n", others.empty() ? " of the real table" : "", broken.size(), found) +
+         t.str() + others;
 }

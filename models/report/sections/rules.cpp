@@ -25,12 +25,15 @@ std::vector<const Json*> most_broken_first(const Json& rules) {
 
 int64_t broken_among(const Json& rules) { return std::count_if(rules.begin(), rules.end(), is_broken); }
 
+// Whether the real table keeps it; rules that were given need not be such.
+bool is_of_table(const Json& rule) { return at(rule, "/real_broken") == 0; }
+
 // A rule that every real row satisfies and many synthetic rows break distinguishes the tables by itself, whatever the
 // classifiers find.
 void lower_headline(const Json& rules, Statement& headline) {
   double most = 0;
   for (const Json& rule : rules)
-    if (at(rule, "/real_broken") == 0) most = std::max(most, at(rule, "/share"));
+    if (is_of_table(rule)) most = std::max(most, at(rule, "/share"));
   const Mark mark = mark_of(most, kFairBroken, kPoorBroken);
   if (mark == Mark::good) return;
   headline.html += fmt::format(", but {} rows break a rule of the real table", percent(most, most < 0.1 ? 1 : 0));
@@ -55,11 +58,16 @@ std::string broken_example(const Json& rule) {
 void add_rules(const Json& report, Verdict& verdict) {
   if (!report.contains("rules") || report.at("rules").empty()) return;
   const Json& rules = report.at("rules");
-  const int64_t broken = broken_among(rules);
+  const int64_t broken = broken_among(rules), own = std::count_if(rules.begin(), rules.end(), is_of_table);
+  for (const Json& rule : rules)
+    if (!is_of_table(rule))
+      verdict.cautions.push_back(fmt::format(
+          "{} is no rule of the real table: {} of its rows break it, {} of the synthetic ones.", rule_code(rule),
+          percent(at(rule, "/real_broken") / at(report, "/rows/real"), 2), percent(at(rule, "/share"), 2)));
   if (broken == 0) {
-    verdict.reasons.push_back({Mark::good, fmt::format("{} of the real table: no synthetic row breaks {}.",
-                                                       counted(static_cast<int64_t>(rules.size()), "rule"),
-                                                       rules.size() == 1 ? "it" : "one")});
+    if (own > 0)
+      verdict.reasons.push_back({Mark::good, fmt::format("{} of the real table: no synthetic row breaks {}.",
+                                                         counted(own, "rule"), own == 1 ? "it" : "one")});
     return;
   }
   std::string out = fmt::format("{} of {} {} broken: ", broken, counted(static_cast<int64_t>(rules.size()), "rule"),

@@ -709,7 +709,7 @@ class RuleFinder {
   const Monitor& monitor_;
   Holders holders_;
   Rules out_;
-  GivenRules given_{table_, options_, out_.found_, out_.checked_, once_};
+  GivenRules given_{table_, options_, out_.found_, out_.checked_, once_, monitor_};
   WaitingRules waiting_{table_, out_.found_};                                // rules that have not reduced the table
   std::unordered_map<const TableRule*, std::vector<std::string>> computes_;  // columns of rules that compute one
   std::unordered_map<const TableRule*, std::vector<std::string>> names_;     // columns of rules, when they were kept

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "tables/kinds/kind.h"
+#include "tables/notice.h"
 #include "tables/rules/find/waiting.h"
 #include "tables/rules/kinds/joint.h"
 #include "tables/rules/kinds/key.h"
@@ -71,8 +72,21 @@ void GivenRules::give(const std::string& text, const RuleSearch& search) {
     throw Error(ErrorCode::usage, fmt::format("Rule \"{}\" holds in no row of the table, so no sampled row would "
                                               "keep it.\n  Correct it; tessera inspect shows what the columns hold.",
                                               text));
+  report_broken(term);
   if (options_.by_rejection || !is_floor(term)) return check(term.text);
   floors_.emplace_back(term.text, quoted_name(table_.columns[static_cast<size_t>(term.column)].name) + " >= 0");
+}
+
+void GivenRules::report_broken(const WhereTerm& term) const {
+  if (options_.unread) return;
+  std::vector<char> breaks;
+  std::vector<int64_t> failed;
+  match_where(parse_where("not (" + term.text + ")", table_, "Rule"), table_, breaks, failed);
+  const auto rows = std::ranges::count(breaks, 1);
+  if (rows > 0)
+    notice(monitor_,
+           fmt::format("Rule \"{}\": {:.1f} % of the table's rows ({} of {}) break it. No sampled row will.", term.text,
+                       100 * static_cast<double>(rows) / static_cast<double>(table_.rows), rows, table_.rows));
 }
 
 void GivenRules::check_floors() const {

@@ -20,8 +20,8 @@ class GivenRules {
 
   // `found`, `checked`: all rules so far. `of_keys`: the rows are the keys of sequences.
   GivenRules(const Table& table, const RuleOptions& options, std::vector<FoundRule>& found,
-             std::vector<std::string>& checked, bool of_keys)
-      : table_(table), options_(options), found_(found), checked_(checked), of_keys_(of_keys) {}
+             std::vector<std::string>& checked, bool of_keys, const Monitor& monitor)
+      : table_(table), options_(options), found_(found), checked_(checked), of_keys_(of_keys), monitor_(monitor) {}
 
   // Kept by construction if it computes a column or orders two, and the table satisfies it; else sampled rows are
   // checked. The table is reduced after the last one, because given rules may refer to columns of each other.
@@ -51,6 +51,8 @@ class GivenRules {
   // `beside_index`: the rule may use the index.
   void check_not_excluded(const std::vector<int>& columns, bool beside_index = false) const;
   bool computes(const WhereTerm& term, const RuleSearch& search);
+  // Reports how many rows of the table break a rule that sampled rows will keep.
+  void report_broken(const WhereTerm& term) const;
   // Inserts the rule before those that compute its inputs: rules are restored from the end of the list. False:
   // circular, or the column has a rule already.
   bool place_in_order(FoundRule found, int target, const std::vector<int>& of);
@@ -62,6 +64,7 @@ class GivenRules {
   std::vector<FoundRule>& found_;
   std::vector<std::string>& checked_;
   bool of_keys_;
+  const Monitor& monitor_;
   std::vector<Computed> computed_;  // of each rule while rules are given
   std::vector<Order> orders_;
   std::vector<std::pair<std::string, std::string>> floors_;  // of sequences: as written, and as found
