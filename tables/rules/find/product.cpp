@@ -318,10 +318,12 @@ std::optional<Found> change_of(const RuleSearch& search, const std::vector<Numbe
   };
   const auto tried = static_cast<double>(4 * all.size() * all.size());
   const auto fits = [&](const Numbers& of, const Numbers& base, const Way& way) {
-    size_t rows = 0;
-    for (size_t i = 0; i < target.x.size() && rows < kMaxRows; ++i) {
+    constexpr size_t kFirst = 256;  // rows, of which one has all three numbers
+    size_t rows = 0, complete = 0;
+    for (size_t i = 0; i < target.x.size() && rows < kMaxRows && (i < kFirst || complete > 0); ++i) {
       const double t = target.x[i], by = way.whole * way.sign * (of.x[i] - base.x[i]) / base.x[i];
       if (!std::isfinite(t) || !std::isfinite(by)) continue;
+      ++complete;
       if (std::abs(t - by) > (1 + 1e-7) * target.half + 1e-9 * std::abs(t)) return false;
       rows += t != 0;
     }
