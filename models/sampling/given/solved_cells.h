@@ -19,8 +19,8 @@ enum SolvedCell : char {
 std::vector<std::vector<SolvedCell>> solve_cells(const RowModel& model, const ShownColumns& columns, Table& given);
 
 // Candidates for a given computed cell of which several inputs are drawn: one input takes the number that gives the
-// cell, best in the bin of the drawn one, whose place within the bin is all that changes. Without it, drawn inputs hardly
-// ever give the cell to the digit.
+// cell, best in the bin of the drawn one, whose place within the bin is all that changes. Without it, drawn inputs
+// hardly ever give the cell to the digit.
 class OpenInputs {
  public:
   // `given`: rows as solve_cells() leaves them. The arguments must outlive the result.
