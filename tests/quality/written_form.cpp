@@ -67,7 +67,7 @@ TEST(WrittenForm, SharesAreOfAllRowsThatTheWordsAreTrueOf) {
       return step * std::ceil(std::uniform_real_distribution<>(0, 1e6)(gen) / step);
     })});
   };
-  const Json report = evaluated(rounded_to(1000, 1), rounded_to(100, 2), only_forms());
+  const Json report = short_report(rounded_to(1000, 1), rounded_to(100, 2), only_forms());
   const Json* digits = form(report, "digits");
   ASSERT_NE(digits, nullptr);
   EXPECT_EQ((*digits)["level"], "multiples of 1000");
@@ -79,7 +79,7 @@ TEST(WrittenForm, SharesAreOfAllRowsThatTheWordsAreTrueOf) {
       return static_cast<double>(tessera::days_from_civil(2023 + month / 12, month % 12 + 1, 1) + off);
     })});
   };
-  const Json months = evaluated(days(true), days(false), only_forms());
+  const Json months = short_report(days(true), days(false), only_forms());
   const Json* day = form(months, "day");
   ASSERT_NE(day, nullptr);
   EXPECT_EQ((*day)["level"], "on the first of a month");

@@ -155,8 +155,8 @@ TEST(FormRules, SampledRowsAreWrittenAsOften) {
 }
 
 TEST(FormRules, SampledRowsAreOnTheGridsOfTheTable) {
-  const auto charm_case = std::ranges::find_if(kCases, [](const FormCase& c) { return c.value == charm; });
-  const Table rows = sample(fit(of(*charm_case, 1500), quick_made(20)), 1000);
+  const auto charm_case = std::ranges::find_if(kForms, [](const FormCase& c) { return c.value == charm; });
+  const Table rows = sample(fit(table_of(*charm_case, 1500), quick_made(20)), 1000);
   const auto value = [&](int64_t i) { return column(rows, "charm").numbers[static_cast<size_t>(i)]; };
   EXPECT_EQ(
       share(rows, [&](int64_t i) { return std::fmod(value(i), 1000) == 0 || std::fmod(value(i) + 100, 5000) == 0; }),

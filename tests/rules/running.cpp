@@ -246,9 +246,9 @@ TEST(Running, WhatIsNeverMissingStaysWhereTheStepBeforeSaysNothing) {
   const auto floor = [](int64_t i) { return whole_between(i, 1, 0, 20); };
   const auto name = [](int64_t i) { return "F" + std::to_string(static_cast<int>(whole_between(i, 2, 0, 20))); };
   const Table t =
-      with_keys(6, {whole_by("floor", kRows, floor), texts_by("label", kRows, name),
-                    whole_by("next", kRows, [=](int64_t i) { return i % 6 == 5 ? kMissing : floor(i + 1); }),
-                    texts_by("sign", kRows, [&](int64_t i) { return i % 6 == 5 ? std::string() : name(i + 1); })});
+      with_keys(6, {whole_by("floor", kEntries, floor), texts_by("label", kEntries, name),
+                    whole_by("next", kEntries, [=](int64_t i) { return i % 6 == 5 ? kMissing : floor(i + 1); }),
+                    texts_by("sign", kEntries, [&](int64_t i) { return i % 6 == 5 ? std::string() : name(i + 1); })});
   Table learned = t;
   RuleOptions o = of_accounts();
   o.by_rejection = false;
@@ -266,13 +266,13 @@ TEST(Running, WhatIsNeverMissingStaysWhereTheStepBeforeSaysNothing) {
 // Buses that all begin empty, on which as many get off as are there at most.
 Table buses() {
   std::vector<double> boarded, left, onboard;
-  for (int64_t i = 0; i < kRows; ++i) {
+  for (int64_t i = 0; i < kEntries; ++i) {
     const double before = i % 6 == 0 ? 0 : onboard.back();
     boarded.push_back(whole_between(i, 1, 0, 5)), left.push_back(std::min(whole_between(i, 2, 0, 4), before));
     onboard.push_back(before + boarded.back() - left.back());
   }
   const auto whole = [](const char* name, const std::vector<double>& x) {
-    return whole_by(name, kRows, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
+    return whole_by(name, kEntries, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
   };
   return with_keys(6, {whole("boarded", boarded), whole("left", left), whole("onboard", onboard)});
 }
@@ -291,7 +291,7 @@ TEST(Running, BalancesThatAllBeginAlikeTakeLessInsteadOfBeginningHigher) {
     rules.restore(rows);
     const auto at = [&](const char* name, int64_t i) { return column(rows, name).numbers[static_cast<size_t>(i)]; };
     int64_t empty = 0;
-    for (int64_t i = 0; i < kRows; ++i) {
+    for (int64_t i = 0; i < kEntries; ++i) {
       const double taken = column(learned, "left").numbers[static_cast<size_t>(i)];
       EXPECT_EQ(at("onboard", i), (i % 6 == 0 ? 0 : at("onboard", i - 1)) + at("boarded", i) - at("left", i)) << i;
       EXPECT_GE(at("onboard", i), 0) << i;
@@ -310,8 +310,8 @@ TEST(Running, BalancesThatAllBeginAlikeTakeLessInsteadOfBeginningHigher) {
 TEST(Running, SharesOfAWholeAreFoundInSteps) {
   const auto broken = [](int64_t i) { return whole_between(i, 1, 0, 9); };
   const auto bikes = [=](int64_t i) { return whole_between(i, 2, 0, 40 - broken(i)); };
-  Table learned = with_keys(6, {whole_by("bikes", kRows, bikes), whole_by("broken", kRows, broken),
-                                whole_by("free", kRows, [=](int64_t i) { return 40 - bikes(i) - broken(i); })});
+  Table learned = with_keys(6, {whole_by("bikes", kEntries, bikes), whole_by("broken", kEntries, broken),
+                                whole_by("free", kEntries, [=](int64_t i) { return 40 - bikes(i) - broken(i); })});
   const Table t = learned;
   RuleOptions o = of_accounts();
   o.by_rejection = false;
@@ -322,7 +322,7 @@ TEST(Running, SharesOfAWholeAreFoundInSteps) {
     for (double& x : c.numbers) x += c.name == "bikes" ? 20 : 0;
   rules.restore(learned);
   int64_t lowered = 0;
-  for (size_t i = 0; i < kRows; ++i) {
+  for (size_t i = 0; i < kEntries; ++i) {
     const auto at = [&](const char* name) { return column(learned, name).numbers[i]; };
     EXPECT_EQ(at("bikes") + at("broken") + at("free"), 40) << i;
     EXPECT_GE(std::min({at("bikes"), at("broken"), at("free")}), 0) << i;
@@ -455,9 +455,9 @@ TEST(Running, GivenBalancesTakeLessAtLast) {
   for (Column& c : learned.columns)
     if (c.name == "issued") c.numbers[4] = 90, c.numbers[10] = 90;
   Table known;
-  known.rows = kRows;
+  known.rows = kEntries;
   known.columns.push_back(column(stocks(), "stock"));
-  for (size_t i = 0; i < kRows; ++i)
+  for (size_t i = 0; i < kEntries; ++i)
     if (i % 6 > 2) known.columns[0].numbers[i] = kMissing;
   known.columns[0].numbers[8] = -1;
   for (const bool last : {false, true}) {
@@ -490,9 +490,9 @@ TEST(Running, GivenRulesOfBalancesAreAccepted) {
   const auto drawn = [](int64_t i) { return whole_between(i, 2, 0, 4); };
   o.given = {"pre >= dry"};
   const Thrown computed = thrown([&] {
-    found(with_keys(6, {whole_by("post", kRows, post), whole_by("drawn", kRows, drawn),
-                        whole_by("pre", kRows, [=](int64_t i) { return post(i) + drawn(i); }),
-                        whole_by("dry", kRows, [=](int64_t i) { return post(i) - whole_between(i, 3, 0, 9); })}),
+    found(with_keys(6, {whole_by("post", kEntries, post), whole_by("drawn", kEntries, drawn),
+                        whole_by("pre", kEntries, [=](int64_t i) { return post(i) + drawn(i); }),
+                        whole_by("dry", kEntries, [=](int64_t i) { return post(i) - whole_between(i, 3, 0, 9); })}),
           o);
   });
   EXPECT_TRUE(computed.says("column \"pre\" is computed by another rule, pre = post + drawn")) << computed.message;
