@@ -8,6 +8,7 @@
 #include "models/quality/aligned.h"
 #include "models/sampling/given/known_cells.h"
 #include "models/sampling/shown.h"
+#include "tables/kinds/cells.h"
 #include "tables/rules/rule/columns.h"
 
 namespace tessera {

@@ -10,6 +10,7 @@
 #include "tables/arrow/export.h"
 #include "tables/arrow/holder.h"
 #include "tables/arrow/metadata.h"
+#include "tables/kinds/kind.h"
 #include "tables/kinds/row_formats.h"
 #include "tables/table/suggestions.h"
 #include "tables/types/types.h"

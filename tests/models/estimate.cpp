@@ -34,7 +34,7 @@ TEST(Estimate, GivesTheSmallestSufficientLimit) {
       Team team(2);
       const nlohmann::json e = estimate_memory(people(rows, columns), o, team, Monitor{});
       const auto bytes = e["training_bytes"].get<int64_t>();
-      const auto fits = [&](int64_t limit) {
+      const auto fits = [&, rows = rows, columns = columns](int64_t limit) {
         Team bounded(2, std::make_shared<MemoryLimit>(limit));
         try {
           const Model model = Model::fit(people(rows, columns), o, bounded, Monitor{});

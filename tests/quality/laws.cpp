@@ -53,7 +53,7 @@ void expect_near(const json& a, const json& b, const std::string& at) {
 }
 
 void expect_error(const Table& real, const Table& synthetic, const std::vector<std::string>& fragments) {
-  tessera::test::expect_error(ErrorCode::data, fragments, [&] { evaluated(real, synthetic); });
+  tessera::test::expect_error(ErrorCode::data, fragments, [&] { quality_test::evaluated(real, synthetic); });
 }
 
 }  // namespace

@@ -218,7 +218,8 @@ std::vector<GivenBound> GivenRules::bounds() {
       out.push_back({a, b, strict});
       continue;
     }
-    const auto computes = [&](const FoundRule& f) { return f.rule->column() == (a < 0 ? lower : upper); };
+    const std::string& missing = a < 0 ? lower : upper;
+    const auto computes = [&](const FoundRule& f) { return f.rule->column() == missing; };
     const auto by = std::ranges::find_if(found_, computes);
     if (!options_.by_rejection && by != found_.end())
       throw Error(ErrorCode::usage,
