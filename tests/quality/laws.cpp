@@ -15,6 +15,7 @@
 #include "tables.h"
 
 using namespace tessera::columns;
+using quality_test::evaluated;
 namespace tq = tessera::quality;
 using nlohmann::json;
 using tessera::Column;
@@ -53,7 +54,7 @@ void expect_near(const json& a, const json& b, const std::string& at) {
 }
 
 void expect_error(const Table& real, const Table& synthetic, const std::vector<std::string>& fragments) {
-  tessera::test::expect_error(ErrorCode::data, fragments, [&] { quality_test::evaluated(real, synthetic); });
+  tessera::test::expect_error(ErrorCode::data, fragments, [&] { evaluated(real, synthetic); });
 }
 
 }  // namespace
