@@ -75,9 +75,13 @@ LearnedRows learned_rows(const RowModel& model, const Table& rows, Team& team) {
     const auto learned = static_cast<int>(j);
     const Column& head = columns.learned().columns[j];
     std::vector<char>& unknown = out.unknown.emplace_back(static_cast<size_t>(rows.rows));
-    if (kind_of(head).regenerated) continue;  // identifiers are not learned
     const Encoder::Reach reach = model.encoder.reach(learned);
     KnownNumbers known{reach.low, reach.high};
+    if (kind_of(head).regenerated) {  // identifiers are not learned, and none is unknown
+      std::vector<char> regenerated(unknown.size());
+      take_known(out.table.columns[j], head, reach, known, regenerated);
+      continue;
+    }
     if (const int c = place_of(columns.table(), head.name);
         c >= 0 && columns.learns_numbers(learned) && reach.present && columns.decides(learned, c)) {
       const Column ends = columns.ends(c, learned);

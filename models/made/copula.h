@@ -5,8 +5,8 @@
 // chance alone makes of as many rows, so that few rows start at independent columns.
 //   The law of a level with scores s, discretized, is ln p(k) = ln frequency(k) + sᵀ·P·μ − sᵀ·(P − 1)·s/2 + const; μ
 // is the prediction, P the inverse of the covariance around it: as many dimensions of embeddings, skip connections and
-// head (models/made/start.cpp). Here s is bounded: scores of rare levels are large, and the law's exponential would make
-// too much of them.
+// head (models/made/start.cpp). Here s is bounded: scores of rare levels are large, and the exponential would make too
+// much of them.
 #pragma once
 #include <vector>
 
