@@ -77,9 +77,9 @@ LearnedRows learned_rows(const RowModel& model, const Table& rows, Team& team) {
     std::vector<char>& unknown = out.unknown.emplace_back(static_cast<size_t>(rows.rows));
     const Encoder::Reach reach = model.encoder.reach(learned);
     KnownNumbers known{reach.low, reach.high};
-    if (kind_of(head).regenerated) {  // identifiers are not learned, and none is unknown
+    if (kind_of(head).regenerated) {  // identifiers are not learned, and none is unknown; few rows may look like texts
       std::vector<char> regenerated(unknown.size());
-      take_known(out.table.columns[j], head, reach, known, regenerated);
+      if (out.table.columns[j].type != head.type) take_known(out.table.columns[j], head, reach, known, regenerated);
       continue;
     }
     if (const int c = place_of(columns.table(), head.name);
