@@ -253,9 +253,9 @@ class Learner {
       for (Eigen::Index b = 0; b < a; ++b) r_[static_cast<size_t>(a * n + b)] = whole(a, b);
   }
 
-  // Regresses each score on those of the columns before: slopes = L⁻ᵀ·(its row of L). Correlations measured pair by
-  // pair, each shrunk for its own noise, may not be positive definite: then the directions in which they are not get a
-  // small variance.
+  // Regresses each score on those of the columns before: slopes = L⁻ᵀ·(its row of L). Correlations that were measured
+  // pair by pair, each shrunk for its own noise, may not be positive definite: then the directions in which they are
+  // not get a small variance.
   void regress() {
     const size_t n = end_;
     std::vector<double> l(n * n);

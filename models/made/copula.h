@@ -3,10 +3,11 @@
 // between its levels; so have numbers of few values beside their rank, and the levels beside numbers, such as missing.
 // The scores of column j are normal around a linear prediction from those before. Correlations are reduced by what
 // chance alone makes of as many rows, so that few rows start at independent columns.
-//   The law of a level with scores s, discretized, is ln p(k) = ln frequency(k) + sᵀ·P·μ − sᵀ·(P − 1)·s/2 + const; μ
-// is the prediction, P the inverse of the covariance around it: as many dimensions of embeddings, skip connections and
-// head (models/made/start.cpp). Here s is bounded: scores of rare levels are large, and the exponential would make too
-// much of them.
+//   The law of a level with scores s, discretized, is
+//     ln p(k) = ln frequency(k) + sᵀ·P·μ − sᵀ·(P − 1)·s/2 + const,
+// with the prediction μ and the inverse P of the covariance around it: as many dimensions of embeddings, skip
+// connections and head (models/made/start.cpp). Here s is bounded: scores of rare levels are large, and the exponential
+// would make too much of them.
 #pragma once
 #include <vector>
 

@@ -316,7 +316,7 @@ class GivenSequences : public GivenStream {
     return possible;
   }
 
-  // The share of each level of the length that leaves so many steps.
+  // The share of each level of the length that leaves `left` steps.
   std::vector<double> lengths_left(const Span& span, int64_t sequence, int left) const {
     const Encoder& encoder = encoder_.attribute_encoder();
     const double given = given_.lengths[static_cast<size_t>(sequence)], low = given + std::max(left, 0),

@@ -221,7 +221,7 @@ class DigitsSearch {
   int digits_;
   int64_t rows_ = 0;
   std::vector<int8_t> needed_;   // of each row
-  std::map<int, double> share_;  // of the rows that need so many digits, or fewer
+  std::map<int, double> share_;  // by number of digits: of the rows that need no more
   std::vector<int> written_;     // of each format
   std::vector<double> shares_;   // of the rows in each format
 };
